@@ -1,0 +1,81 @@
+# The whole workflow: `make help` lists it. Variables: INSTANCE (which test bed), NODES and KWOK
+# (size of a cluster), SIZE (small or full proofs).
+
+VENV := .venv
+PYTHON := $(VENV)/bin/python
+INSTANCE ?= 0
+NODES ?= 0
+KWOK ?= 0
+SIZE ?= full
+export INSTANCE
+
+# Two test processes: a test on a real cluster mostly waits, and two share the cores of a small machine.
+PYTEST := $(PYTHON) -m pytest
+PARALLEL := -n 2 --dist loadgroup
+E2E_IMAGES := base torch
+
+.DEFAULT_GOAL := help
+.PHONY: help setup generate lock check test test-cluster test-e2e bench prepare cluster cluster-env cluster-down cluster-status changelog
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z0-9%-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: ## Install what the project needs: Debian packages (as root) and the Python environment
+	devtools/install-debian-packages
+	@$(MAKE) --no-print-directory $(VENV)/.installed
+
+$(VENV)/.installed: requirements/dev.txt
+	test -x $(PYTHON) || python3 -m venv $(VENV)
+	$(PYTHON) -m pip install --quiet --require-hashes -r requirements/dev.txt
+	touch $@
+
+generate: $(VENV)/.installed ## Write generated files anew
+	$(PYTHON) -m devtools.reference
+
+lock: $(VENV)/.installed ## Resolve the dependencies of pyproject.toml anew, with hashes
+	$(PYTHON) -m devtools.lock
+
+check: $(VENV)/.installed ## Format, lint, types, layers, house rules, drift of generated files (under a minute)
+	$(PYTHON) -m ruff format --check .
+	$(PYTHON) -m ruff check .
+	$(PYTHON) -m mypy
+	PYTHONPATH=src $(VENV)/bin/lint-imports
+	$(PYTHON) -m devtools.house
+	$(PYTHON) -m devtools.lock --check
+	$(PYTHON) -m devtools.reference --check
+
+test: $(VENV)/.installed ## Unit tests, in virtual time (under a minute)
+	$(PYTEST) tests/unit
+
+test-cluster: $(VENV)/.installed ## Tests on a real control plane
+	$(PYTHON) -m testbed prepare
+	$(PYTEST) tests/cluster $(PARALLEL)
+
+test-e2e: $(VENV)/.installed ## Tests on two real nodes with real containers
+	$(PYTHON) -m testbed prepare --nodes 2 --images $(E2E_IMAGES)
+	$(PYTEST) tests/e2e $(PARALLEL)
+
+bench: $(VENV)/.installed ## Measure against a real control plane
+	$(PYTHON) -m testbed prepare
+	$(PYTHON) -m benchmarks
+
+prepare: $(VENV)/.installed ## Build every program and image that the tests need
+	$(PYTHON) -m testbed prepare --nodes 2 --kwok 1 --images $(E2E_IMAGES)
+
+cluster: $(VENV)/.installed ## Start a cluster: NODES=2 real nodes, KWOK=100 simulated ones, INSTANCE=1 beside another
+	@$(PYTHON) -m testbed up --nodes $(NODES) --kwok $(KWOK)
+
+cluster-env: $(VENV)/.installed ## Print shell lines that point kubectl at the cluster: eval "$(make cluster-env)"
+	@$(PYTHON) -m testbed environment
+
+cluster-down: $(VENV)/.installed ## End the cluster and remove every trace of it
+	@$(PYTHON) -m testbed down
+
+cluster-status: $(VENV)/.installed ## List what exists of the cluster on this machine
+	@$(PYTHON) -m testbed status || true
+
+prove-%: $(VENV)/.installed ## Run every claim of an area (prove-testbed) and write docs/proofs/<area>.md
+	$(PYTHON) -m proofs $* --size $(SIZE)
+
+changelog: $(VENV)/.installed ## Show what the next release's changelog would say
+	$(PYTHON) -m towncrier build --draft --version next

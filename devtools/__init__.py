@@ -1,0 +1,1 @@
+"""What developers of KubeDL run besides the tests: locking, generating, house rules."""

@@ -1,0 +1,63 @@
+"""Measure every claim of an area: `python -m proofs testbed`; `make prove-testbed` calls this.
+
+Prints a line per claim and exits 1 if any falls short. At full size the table goes to
+docs/proofs/<area>.md with the date, the commit and the machine.
+"""
+
+import argparse
+import os
+import shlex
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from proofs.claims import Claim, Value, load, result
+from proofs.page import Row, write
+
+ROOT = Path(__file__).parents[1]
+
+
+def main() -> int:
+    """Run an area."""
+    parser = argparse.ArgumentParser(prog="python -m proofs", description=__doc__)
+    parser.add_argument("area")
+    parser.add_argument("--size", choices=("full", "small"), default="full")
+    arguments = parser.parse_args()
+    claims = [claim for claim in load(arguments.area) if arguments.size == "full" or claim.small]
+    outputs: dict[str, str] = {}
+    rows = []
+    for claim in claims:
+        if claim.command not in outputs:
+            outputs[claim.command] = _run(claim.command, arguments.size)
+        rows.append(_judge(claim, outputs[claim.command]))
+    if arguments.size == "full":
+        write(ROOT, arguments.area, rows)
+    short = sum(not row.ok for row in rows)
+    print(f"{arguments.area}: {len(rows) - short} passed, {short} failed")
+    return 1 if short else 0
+
+
+def _run(command: str, size: str) -> str:
+    """Run a claim's command; what it says goes to the terminal, its last line is the result."""
+    words = shlex.split(command)
+    if words[0] == "python":
+        words[0] = sys.executable
+    print(f"· {command}", file=sys.stderr, flush=True)
+    began = time.monotonic()
+    environment = {**os.environ, "PROOF_SIZE": size}
+    done = subprocess.run(words, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=False)
+    print(f"· took {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+    return done.stdout if done.returncode == 0 else f'"its command ended with {done.returncode}"'
+
+
+def _judge(claim: Claim, output: str) -> Row:
+    failed = output.startswith('"its command ended')
+    measured: Value = result(output, "" if failed else claim.value)
+    row = Row(claim.sentence, measured, claim.bar, claim.unit, ok=not failed and claim.met(measured))
+    print(row, flush=True)
+    return row
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,55 @@
+"""A claim: a sentence, the command that measures it, and the bar it must meet.
+
+A command prints its result as JSON on its last line: a number, a word, or an object of several, from
+which a claim takes one by name. Claims that name the same command share one run of it.
+"""
+
+import json
+import operator
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+Value = float | int | str | bool
+
+COMPARISONS: dict[str, Callable[[float, float], bool]] = {"<=": operator.le, ">=": operator.ge, "==": operator.eq}
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One entry of an area's file."""
+
+    sentence: str
+    command: str
+    bar: str  # "<= 15", ">= 1.0", "== passed"
+    unit: str = ""
+    value: str = ""  # which of the command's results, if it prints several
+    small: bool = True  # whether CI measures it too, at a small size; tests that CI runs anyway need not
+
+    def met(self, measured: Value) -> bool:
+        """Whether a result meets the bar."""
+        comparison, _, bound = self.bar.partition(" ")
+        if isinstance(measured, str):
+            return comparison == "==" and measured == bound
+        return COMPARISONS[comparison](float(measured), float(bound))
+
+
+def load(area: str) -> list[Claim]:
+    """The claims of an area, in order."""
+    path = Path(__file__).parent / f"{area}.toml"
+    if not path.exists():
+        known = ", ".join(sorted(file.stem for file in path.parent.glob("*.toml")))
+        raise SystemExit(f"no area is called {area!r}; there are: {known}")
+    return [Claim(**entry) for entry in tomllib.loads(path.read_text())["claim"]]
+
+
+def result(output: str, value: str) -> Value:
+    """What a command measured: its last line, or one named part of it."""
+    lines = output.strip().splitlines()
+    try:
+        parsed = json.loads(lines[-1])
+        measured: Value = parsed[value] if value else parsed
+    except (IndexError, KeyError, TypeError, ValueError):
+        return f"no result {value!r} in its last line".replace(" ''", "")
+    return measured

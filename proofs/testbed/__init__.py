@@ -1,0 +1,1 @@
+"""Measurements of the test bed."""

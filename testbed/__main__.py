@@ -1,0 +1,118 @@
+"""The test bed from a terminal: `python -m testbed up --nodes 2`; the Makefile's targets call this."""
+
+import argparse
+import os
+import sys
+
+from testbed import removal, tools
+from testbed.cluster import Cluster
+from testbed.errors import TestbedError
+
+
+def main() -> int:
+    """Run one command; a failure is one message, not a traceback."""
+    arguments = _parser().parse_args()
+    cluster = Cluster(arguments.instance)
+    try:
+        code: int = arguments.command(cluster, arguments)
+    except TestbedError as error:
+        print(f"testbed: {error}", file=sys.stderr)
+        return 1
+    return code
+
+
+def _up(cluster: Cluster, arguments: argparse.Namespace) -> int:
+    cluster.up(nodes=arguments.nodes, kwok=arguments.kwok)
+    record = cluster.record
+    version = cluster.api.get("/version")["gitVersion"]
+    print(
+        f"cluster {cluster.instance.index} is ready: Kubernetes {version}, {record.nodes} nodes, "
+        f"{record.kwok} simulated\n\n"
+        f"  export KUBECONFIG={cluster.kubeconfig}\n"
+        '  or, for kubectl too:  eval "$(make cluster-env)"\n'
+    )
+    if record.nodes:
+        print(f"  registry for images: {cluster.instance.registry}")
+    print(f"  logs: {cluster.instance.state / 'log'}")
+    return 0
+
+
+def _down(cluster: Cluster, _: argparse.Namespace) -> int:
+    cluster.down()
+    print(f"cluster {cluster.instance.index} is gone")
+    return 0
+
+
+def _status(cluster: Cluster, _: argparse.Namespace) -> int:
+    """Everything of the instance that exists on the machine; exit code 3 if there is nothing."""
+    found = removal.scan(cluster.instance)
+    print(found)
+    return 0 if found else 3
+
+
+def _environment(cluster: Cluster, _: argparse.Namespace) -> int:
+    """Shell lines that point kubectl at the cluster."""
+    cluster.record  # noqa: B018  an error if nothing runs
+    print(f"export KUBECONFIG={cluster.kubeconfig}")
+    print(f"export PATH={tools.binary('kubectl').parent}:$PATH")
+    return 0
+
+
+def _prepare(cluster: Cluster, arguments: argparse.Namespace) -> int:
+    cluster.prepare(arguments.nodes, arguments.kwok)
+    for name in arguments.images:
+        cluster.images.ensure(name)
+    return 0
+
+
+def _tools(_: Cluster, arguments: argparse.Namespace) -> int:
+    wanted = arguments.names or [program for tool in tools.catalogue().values() for program in tool.packages]
+    for path in tools.binaries(wanted).values():
+        print(path)
+    return 0
+
+
+def _image(cluster: Cluster, arguments: argparse.Namespace) -> int:
+    for name in arguments.names or cluster.images.names():
+        print(cluster.images.ensure(name))
+    return 0
+
+
+def _push(cluster: Cluster, arguments: argparse.Namespace) -> int:
+    """The last line is the reference that a pod can use."""
+    cluster.wait_ready(cluster.record.nodes, deadline=10)
+    print(cluster.image(arguments.name))
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m testbed", description=__doc__)
+    index = int(os.environ.get("INSTANCE", "0"))
+    parser.add_argument("--instance", type=int, default=index, help="which of the test beds that run side by side")
+    commands = parser.add_subparsers(required=True)
+    size = argparse.ArgumentParser(add_help=False)
+    size.add_argument("--nodes", type=int, default=0, help="real nodes")
+    size.add_argument("--kwok", type=int, default=0, help="simulated nodes")
+    up = commands.add_parser("up", parents=[size], help="start a cluster, or grow the one that runs")
+    up.set_defaults(command=_up)
+    prepare = commands.add_parser("prepare", parents=[size], help="build what a cluster of this size needs")
+    prepare.add_argument("--images", nargs="*", default=[], help="and these test images")
+    prepare.set_defaults(command=_prepare)
+    environment = commands.add_parser("environment", help="print shell lines that point kubectl at the cluster")
+    environment.set_defaults(command=_environment)
+    commands.add_parser("down", help="end the cluster").set_defaults(command=_down)
+    commands.add_parser("status", help="list what exists of the cluster").set_defaults(command=_status)
+    build = commands.add_parser("tools", help="build the Go programs named, or all")
+    build.add_argument("names", nargs="*")
+    build.set_defaults(command=_tools)
+    push = commands.add_parser("push", help="put a test image into the cluster's registry and print its reference")
+    push.add_argument("name")
+    push.set_defaults(command=_push)
+    image = commands.add_parser("images", help="build the test images named, or all")
+    image.add_argument("names", nargs="*")
+    image.set_defaults(command=_image)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

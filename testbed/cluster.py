@@ -1,0 +1,234 @@
+"""A running Kubernetes on this machine, started, reused and ended.
+
+What is complete and healthy is reused; anything else is cleaned away and built anew. The record
+file is written only after a step is whole, so a start that was killed is never taken for a cluster.
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import signal
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property, partial
+from pathlib import Path
+
+from testbed import controlplane, network, node, processes, removal, services, simulated, tools
+from testbed.api import Api, Object, is_true
+from testbed.controlplane import ControlPlane
+from testbed.errors import TestbedError
+from testbed.home import home
+from testbed.images import Images
+from testbed.instance import Instance
+from testbed.node import Node
+from testbed.nodeconfig import PAUSE
+from testbed.pki import Authority
+from testbed.record import Record
+from testbed.shell import run
+from testbed.waiting import until
+
+NODE_GRACE = 8
+
+
+class Cluster:
+    """One test bed. `up` may be called by many processes at once: one starts it, the others find it."""
+
+    def __init__(self, index: int = 0, report: Callable[[str], None] = print) -> None:
+        self.instance = Instance(index)
+        self._report = report
+
+    def up(self, nodes: int = 0, kwok: int = 0, *, keep: bool = True, node_grace: int = NODE_GRACE) -> None:
+        """Make sure that a healthy cluster of at least this size runs.
+
+        `keep` is False where tests start it for themselves: the last of them then ends it.
+        """
+        self.prepare(nodes, kwok)
+        with self._locked():
+            removal.refuse_strangers(self.instance)
+            record = self._reusable(node_grace)
+            if record is None:
+                keep = keep or self._kept()
+                removal.clean(self.instance)
+                record = Record(self._fingerprint(), node_grace, keep=keep)
+                self._start_control_plane(record)
+            if nodes > record.nodes:
+                record = self._add_nodes(record, nodes)
+            if kwok > record.kwok:
+                record = self._add_simulated_nodes(record, kwok)
+            if keep and not record.keep:
+                record.replace(keep=True).write(self.instance.state)
+
+    def prepare(self, nodes: int, kwok: int) -> None:
+        """Build what a cluster of this size needs; before the lock is taken, so that nobody waits for it."""
+        wanted = [*controlplane.PROGRAMS, "kubectl"]
+        if nodes:
+            wanted += [*node.PROGRAMS, "coredns", "pause"]
+        if kwok:
+            wanted += ["kwok"]
+        tools.binaries(wanted, self._report)
+
+    def down(self, unless: Callable[[], bool] | None = None) -> None:
+        """End the cluster and remove every trace of it.
+
+        `unless` is asked when nobody can start or end the cluster any more: if true, it stays.
+        """
+        with self._locked():
+            if unless is None or not unless():
+                removal.clean(self.instance)
+
+    @property
+    def record(self) -> Record:
+        """What runs, as recorded; an error if nothing does."""
+        record = Record.read(self.instance.state)
+        if record is None:
+            raise TestbedError(f"no cluster {self.instance.index} is running; start it with `make cluster`")
+        return record
+
+    @property
+    def kubeconfig(self) -> Path:
+        """The administrator's kubeconfig."""
+        return self.authority.kubeconfig("admin")
+
+    @cached_property
+    def authority(self) -> Authority:
+        return Authority.create(self.instance)
+
+    @property
+    def api(self) -> Api:
+        """The API as administrator."""
+        return Api(self.instance.server, self.authority.certificate, *self.authority.files("admin"))
+
+    @cached_property
+    def images(self) -> Images:
+        return Images(cache=home(), report=self._report)
+
+    def image(self, name: str) -> str:
+        """The reference of a test image in the cluster's registry, built and pushed if need be."""
+        return self.images.push(name, registry=self.instance.registry)
+
+    def kubectl(self, *arguments: str, given: str | None = None) -> str:
+        """What kubectl prints, as administrator."""
+        return run(str(tools.binary("kubectl")), f"--kubeconfig={self.kubeconfig}", *arguments, given=given)
+
+    def install_custom_resources(self, tool: str) -> None:
+        """Apply a peer's CRDs from its module and wait until they are served."""
+        applied = self.kubectl("apply", "--server-side", "-o=name", "-f", str(tools.module_files(tool, "crds")))
+        for name in (line.partition("/")[2] for line in applied.splitlines()):
+            until(f"{name} to be served", partial(self._established, name), deadline=60)
+
+    def control_plane(self) -> ControlPlane:
+        """The control plane's parts, to be started again after a fault."""
+        programs = tools.binaries(controlplane.PROGRAMS, self._report)
+        return ControlPlane(self.instance, self.authority, programs, self.record.node_grace)
+
+    def node(self, number: int) -> Node:
+        """Real node `number`, counted from 1."""
+        programs = tools.binaries(node.PROGRAMS, self._report)
+        return Node(self.instance, self.instance.node(number), self.authority, programs)
+
+    def wait_ready(self, nodes: int, deadline: float) -> None:
+        """Wait until real nodes 1 to `nodes` say Ready."""
+        names = {self.instance.node(number).name for number in range(1, nodes + 1)}
+
+        def ready() -> bool:
+            listed: list[Object] = self.api.list("/api/v1/nodes")
+            return names <= {item["metadata"]["name"] for item in listed if is_true(item, "Ready")}
+
+        until(f"{nodes} nodes to be ready", ready, deadline=deadline)
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        """One start or stop at a time on this machine; the kernel frees the lock of a killed holder."""
+        with self.instance.lock("lock").open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+    def _reusable(self, node_grace: int) -> Record | None:
+        """The record of the running cluster, if it is whole, healthy and of this code."""
+        record = Record.read(self.instance.state)
+        if record is None or record.fingerprint != self._fingerprint() or record.node_grace != node_grace:
+            return None
+        running = {process.component for process in processes.find(self.instance.index)}
+        spaces = {self.instance.node(number).network_namespace for number in range(1, record.nodes + 1)}
+        if running != record.components() or set(network.namespaces(self.instance)) != spaces:
+            return None
+        self._undo_faults(record)
+        try:
+            until("the API server to answer", self.api.healthy, deadline=10)
+            self.wait_ready(record.nodes, deadline=30)
+        except TestbedError:
+            return None
+        return record
+
+    def _kept(self) -> bool:
+        """A cluster that somebody wanted to keep is kept even if it has to be built anew."""
+        record = Record.read(self.instance.state)
+        return record is not None and record.keep
+
+    def _undo_faults(self, record: Record) -> None:
+        """A test that was killed may have left something frozen or cut off."""
+        processes.send(processes.find(self.instance.index), signal.SIGCONT)
+        for number in range(1, record.nodes + 1):
+            network.join(self.instance.node(number))
+
+    def _start_control_plane(self, record: Record) -> None:
+        began = time.monotonic()
+        self.__dict__.pop("authority", None)  # what was cached belongs to the cluster before
+        network.create(self.instance)
+        plane = ControlPlane(
+            self.instance, self.authority, tools.binaries(controlplane.PROGRAMS, self._report), record.node_grace
+        )
+        plane.start(self.api)
+        record.write(self.instance.state)
+        self._report(f"control plane ready in {time.monotonic() - began:.1f} s")
+
+    def _add_nodes(self, record: Record, wanted: int) -> Record:
+        began = time.monotonic()
+        added = [self.node(number) for number in range(record.nodes + 1, wanted + 1)]
+        peers = [self.instance.node(number) for number in range(1, record.nodes + 1)]
+        with ThreadPoolExecutor() as pool:
+            beside = [] if record.nodes else [pool.submit(self._start_services)]
+            for member in added:
+                member.prepare(peers)
+                peers.append(member.place)
+            for step in [*beside, *(pool.submit(member.boot) for member in added)]:
+                step.result()
+        if not record.nodes:
+            network.serve_cluster_addresses(self.instance, added[0].place)
+        self.wait_ready(wanted, deadline=60)
+        record = record.replace(nodes=wanted)
+        record.write(self.instance.state)
+        self._report(f"{wanted} nodes ready in {time.monotonic() - began:.1f} s")
+        return record
+
+    def _start_services(self) -> None:
+        services.bind(self.api, "system:kube-proxy", "system:node-proxier")
+        services.start_registry(self.instance)
+        pause = tools.binary("pause", self._report)
+        self.images.push_binary(pause, reference=f"{self.instance.registry}/{PAUSE}")
+        services.start_dns(self.instance, self.authority, tools.binary("coredns"), self.api)
+
+    def _add_simulated_nodes(self, record: Record, wanted: int) -> Record:
+        began = time.monotonic()
+        if not record.kwok:
+            program = tools.binary("kwok", self._report)
+            simulated.start(self.instance, self.authority, program, self.api, record.node_grace)
+        simulated.create_nodes(self.api, record.kwok + 1, wanted, tainted=record.nodes > 0)
+        record = record.replace(kwok=wanted)
+        record.write(self.instance.state)
+        self._report(f"{wanted} simulated nodes ready in {time.monotonic() - began:.1f} s")
+        return record
+
+    def _established(self, name: str) -> bool:
+        definition = self.api.get(f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}")
+        return is_true(definition, "Established")
+
+    def _fingerprint(self) -> str:
+        """Changes with the launcher's code and with what it starts."""
+        digest = hashlib.sha256()
+        for file in sorted(Path(__file__).parent.glob("*.py")):
+            digest.update(file.read_bytes())
+        for tool in tools.catalogue().values():
+            digest.update(tool.key.encode())
+        return digest.hexdigest()

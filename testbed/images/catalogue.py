@@ -1,0 +1,130 @@
+"""What an image consists of, read from the files in `definitions/`, and the key that names it.
+
+The key is a hash over every file that decides what the image holds, its parent's included: equal
+keys mean the same recipe, and a changed recipe can never be answered with an old image. Debian
+packages are taken as the mirror has them on the day of the build; they are not part of the key.
+"""
+
+import hashlib
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from testbed.errors import TestbedError
+
+DEFINITIONS = Path(__file__).parent / "definitions"
+
+# Raise it when the builder itself changes what the same definition yields.
+BUILDER_VERSION = 1
+
+
+@dataclass(frozen=True)
+class User:
+    """An account that the image adds and starts as."""
+
+    name: str
+    id: int
+
+
+@dataclass(frozen=True)
+class Definition:
+    """One `<name>.toml`, with the suite and the Python version of its parent filled in."""
+
+    name: str
+    file: Path
+    suite: str  # Debian release
+    python: str  # that release's Python, as `3.13`
+    parent: str | None = None
+    packages: tuple[str, ...] = ()
+    unneeded_wheels: tuple[str, ...] = ()  # distributions that others require but the tests do not
+    trims: tuple[str, ...] = ()  # globs below the root of the file system
+    patches: tuple[Path, ...] = ()  # unified diffs against the root of the file system
+    env: Mapping[str, str] = field(default_factory=dict)
+    user: User | None = None
+
+    @property
+    def requirements(self) -> Path | None:
+        """The pinned wheels: an image has some when this file lies beside its definition."""
+        file = self.file.with_suffix(".requirements.txt")
+        return file if file.exists() else None
+
+    @property
+    def site(self) -> str:
+        """Where the image's Python looks for wheels, below the root of the file system."""
+        return f"usr/local/lib/python{self.python}/dist-packages"
+
+
+class Catalogue:
+    """All definitions of a directory."""
+
+    def __init__(self, directory: Path = DEFINITIONS) -> None:
+        tables = {file.stem: _table(file) for file in sorted(directory.glob("*.toml"))}
+        self._definitions = {name: _definition(directory / f"{name}.toml", tables) for name in tables}
+
+    def names(self) -> list[str]:
+        return list(self._definitions)
+
+    def definition(self, name: str) -> Definition:
+        if name not in self._definitions:
+            raise TestbedError(f"no image is called {name!r}; there are: {', '.join(self._definitions)}")
+        return self._definitions[name]
+
+    def key(self, name: str) -> str:
+        """The hash of everything that decides what the image holds."""
+        definition = self.definition(name)
+        digest = hashlib.sha256(f"builder {BUILDER_VERSION}\n".encode())
+        if definition.parent:
+            digest.update(f"parent {self.key(definition.parent)}\n".encode())
+        requirements = [definition.requirements] if definition.requirements else []
+        for file in [definition.file, *requirements, *definition.patches]:
+            content = file.read_bytes()
+            digest.update(f"{file.name} {len(content)}\n".encode() + content)
+        return digest.hexdigest()
+
+
+def _table(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text())
+    except tomllib.TOMLDecodeError as error:
+        raise TestbedError(f"{file.name} is not TOML: {error}; correct the definition") from error
+
+
+def _definition(file: Path, tables: Mapping[str, dict[str, Any]]) -> Definition:
+    given = dict(tables[file.stem])
+    _check_names(file, given)
+    root = given if "parent" not in given else _parent(file, given["parent"], tables)
+    user = given.get("user")
+    return Definition(
+        name=file.stem,
+        file=file,
+        suite=root["suite"],
+        python=root["python"],
+        parent=given.get("parent"),
+        packages=tuple(given.get("packages", ())),
+        unneeded_wheels=tuple(given.get("unneeded_wheels", ())),
+        trims=tuple(given.get("trims", ())),
+        patches=tuple(file.parent / patch for patch in given.get("patches", ())),
+        env=given.get("env", {}),
+        user=User(**user) if user else None,
+    )
+
+
+def _check_names(file: Path, given: Mapping[str, Any]) -> None:
+    """A misspelt name would silently build another image than the one meant."""
+    origin = {"parent"} if "parent" in given else {"suite", "python"}
+    allowed = origin | {"packages", "unneeded_wheels", "trims", "patches", "env", "user"}
+    if wrong := given.keys() - allowed:
+        raise TestbedError(f"{file.name} has {', '.join(sorted(wrong))}; it may have: {', '.join(sorted(allowed))}")
+    if missing := origin - given.keys():
+        raise TestbedError(f"{file.name} needs {', '.join(sorted(missing))}, or a parent that has them")
+
+
+def _parent(file: Path, name: str, tables: Mapping[str, dict[str, Any]]) -> Mapping[str, Any]:
+    """A parent is a single layer: whatever builds on an image has to unpack only one."""
+    if name not in tables:
+        raise TestbedError(f"{file.name} builds on {name!r}, which has no definition; there are: {', '.join(tables)}")
+    if "parent" in tables[name]:
+        raise TestbedError(f"{file.name} builds on {name!r}, which has a parent itself; build on that one")
+    return tables[name]

@@ -1,0 +1,161 @@
+"""Processes of a test bed, known by a mark in their environment.
+
+The mark is the only record: it is set by the same call that starts a process, so no kill of the
+launcher can leave a process that the next start does not find, and no recycled pid can make it end
+a stranger. A pid is opened (pidfd) before its mark is read, so the signal reaches what was read.
+"""
+
+import contextlib
+import os
+import select
+import signal
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from testbed.errors import TestbedError
+from testbed.home import home
+
+MARK = "KUBEDL_TESTBED"
+
+
+@dataclass(frozen=True)
+class Marked:
+    """A running process of a test bed."""
+
+    pid: int
+    instance: int
+    component: str
+    home: str
+
+
+def start(
+    instance: int, component: str, command: Sequence[str], log: Path, environment: Mapping[str, str] | None = None
+) -> int:
+    """Start a detached, marked process that outlives its starter; its output goes to `log`."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    marked = {**os.environ, **(environment or {}), MARK: f"{instance}|{component}|{home()}"}
+    writing = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    return os.posix_spawnp(
+        command[0],
+        list(command),
+        marked,
+        file_actions=[
+            (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_OPEN, 1, str(log), writing, 0o644),
+            (os.POSIX_SPAWN_DUP2, 1, 2),
+        ],
+        setsid=True,
+    )
+
+
+def find(instance: int, component: str | None = None) -> list[Marked]:
+    """The living processes of an instance; `component` also matches what lies below it (`node1`)."""
+    return [
+        process
+        for process in everything()
+        if process.instance == instance and (component is None or _within(process.component, component))
+    ]
+
+
+def everything() -> Iterator[Marked]:
+    """Every marked process on the machine."""
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            marked = _marked(int(entry.name))
+            if marked:
+                yield marked
+
+
+def one(instance: int, component: str) -> Marked:
+    """The process of a component that must be running."""
+    found = [process for process in find(instance, component) if process.component == component]
+    if not found:
+        running = sorted({process.component for process in find(instance)})
+        raise TestbedError(f"{component} is not running in instance {instance}; running: {', '.join(running)}")
+    return found[0]
+
+
+def insist(instance: int, component: str, log: Path) -> None:
+    """Raise, with the end of its log, if a component that was started has ended."""
+    if not find(instance, component):
+        raise TestbedError(f"{component} ended; the end of {log}:\n{last_words(log)}")
+
+
+def last_words(log: Path, lines: int = 15) -> str:
+    """The end of a log, for an error message."""
+    return "\n".join(log.read_text(errors="replace").splitlines()[-lines:])
+
+
+def send(processes: Iterable[Marked], number: signal.Signals) -> None:
+    """Signal each process, unless it has ended meanwhile."""
+    with _opened(processes) as descriptors:
+        _signal(descriptors.values(), number)
+
+
+def kill(processes: Iterable[Marked]) -> None:
+    """End each at once and return when all are gone, with their sockets and files closed.
+
+    A frozen process dies of SIGKILL too.
+    """
+    with _opened(processes) as descriptors:
+        _signal(descriptors.values(), signal.SIGKILL)
+        for process, descriptor in descriptors.items():
+            poller = select.poll()
+            poller.register(descriptor, select.POLLIN)
+            if not poller.poll(10_000):
+                raise TestbedError(f"pid {process.pid} ({process.component}) survives SIGKILL")
+            with contextlib.suppress(ChildProcessError):  # our own child would stay a zombie
+                os.waitpid(process.pid, os.WNOHANG)
+
+
+def _signal(descriptors: Iterable[int], number: signal.Signals) -> None:
+    for descriptor in descriptors:
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(descriptor, number)
+
+
+@contextlib.contextmanager
+def _opened(processes: Iterable[Marked]) -> Iterator[dict[Marked, int]]:
+    """Descriptors of exactly these processes; who has ended meanwhile is left out."""
+    with contextlib.ExitStack() as stack:
+        descriptors: dict[Marked, int] = {}
+        for process in processes:
+            with contextlib.suppress(ProcessLookupError):
+                descriptor = os.pidfd_open(process.pid)
+                stack.callback(os.close, descriptor)
+                if _marked(process.pid) == process:
+                    descriptors[process] = descriptor
+        yield descriptors
+
+
+def _marked(pid: int) -> Marked | None:
+    for entry in _environment(pid).split(b"\0"):
+        name, _, value = entry.partition(b"=")
+        if name == MARK.encode():
+            instance, component, origin = value.decode().split("|", 2)
+            return Marked(pid, int(instance), component, origin)
+    return None
+
+
+def _environment(pid: int) -> bytes:
+    """A process's environment, empty if it has ended.
+
+    In the middle of exec a living process shows an empty one for some microseconds. A starter meets
+    that moment easily, because posix_spawn returns in it.
+    """
+    try:
+        for _ in range(20):
+            environment = Path(f"/proc/{pid}/environ").read_bytes()
+            # A kernel thread and a zombie have no memory, and never an environment.
+            if environment or Path(f"/proc/{pid}/statm").read_text().startswith("0 "):
+                return environment
+            time.sleep(0.001)
+    except OSError:  # it ended, or belongs to somebody whose environment is not ours to read
+        pass
+    return b""
+
+
+def _within(component: str, wanted: str) -> bool:
+    return component == wanted or component.startswith(wanted + "/")

@@ -1,0 +1,71 @@
+"""Fixtures for tests on a real cluster: one cluster for all test processes, a namespace for each test.
+
+A test marked `disruptive` breaks something that others share, so it runs alone.
+"""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from testbed import namespaces, sharing
+from testbed.cluster import Cluster
+from testbed.faults import Faults
+
+NODES = 2
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marker."""
+    config.addinivalue_line("markers", "disruptive: breaks something shared, so it runs while no other test does")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep disruptive tests in one process (xdist), so that not every process waits for its turn."""
+    for item in items:
+        if item.get_closest_marker("disruptive"):
+            item.add_marker(pytest.mark.xdist_group("disruptive"))
+
+
+@pytest.fixture(scope="session")
+def control_plane() -> Iterator[Cluster]:
+    """A cluster that has at least a control plane."""
+    with sharing.borrowed(_cluster()) as cluster:
+        namespaces.remove_abandoned(cluster.api)
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def two_nodes() -> Iterator[Cluster]:
+    """A cluster that has at least two real nodes."""
+    with sharing.borrowed(_cluster(), nodes=NODES) as cluster:
+        namespaces.remove_abandoned(cluster.api)
+        yield cluster
+
+
+@pytest.fixture
+def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """The cluster of this tier (`cluster_fixture` in its conftest), during this test's turn."""
+    chosen: Cluster = request.getfixturevalue(request.getfixturevalue("cluster_fixture"))
+    alone = request.node.get_closest_marker("disruptive") is not None
+    with sharing.turn(chosen, alone=alone):
+        yield chosen
+
+
+@pytest.fixture
+def namespace(cluster: Cluster) -> Iterator[str]:
+    """A fresh namespace."""
+    with namespaces.fresh(cluster.api) as name:
+        yield name
+
+
+@pytest.fixture
+def faults(cluster: Cluster, request: pytest.FixtureRequest) -> Faults:
+    """Ways to break the cluster; only for tests that run alone."""
+    if request.node.get_closest_marker("disruptive") is None:
+        pytest.fail("a test that uses `faults` must be marked `disruptive`: others share the cluster")
+    return Faults(cluster)
+
+
+def _cluster() -> Cluster:
+    return Cluster(int(os.environ.get("INSTANCE", "0")))

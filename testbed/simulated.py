@@ -1,0 +1,80 @@
+"""Simulated nodes: kwok plays the kubelet, so thousands of pods cost no container.
+
+Where real nodes exist too, simulated ones are tainted: a pod that must really run never lands on
+one by accident.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from testbed import processes, services, tools
+from testbed.api import Api, Object, is_true
+from testbed.instance import Instance
+from testbed.pki import Authority
+from testbed.services import rule
+from testbed.waiting import until
+
+LABEL = "type"
+KIND = "kwok"
+SELECTOR = f"{LABEL}%3D{KIND}"
+
+
+def start(instance: Instance, authority: Authority, program: Path, api: Api, node_grace: int) -> None:
+    """The kwok controller, with rights on nodes, pods and leases only."""
+    services.define_role(
+        api,
+        "testbed:kwok",
+        [
+            rule("", ["nodes", "pods"], ["get", "list", "watch", "patch", "update", "delete"]),
+            rule("", ["nodes/status", "pods/status"], ["patch", "update"]),
+            rule("", ["events"], ["create", "patch", "update"]),
+            rule("coordination.k8s.io", ["leases"], ["get", "list", "watch", "create", "patch", "update"]),
+        ],
+    )
+    stages = instance.state / "kwok-stages.yaml"
+    stages.write_text("\n---\n".join(file.read_text() for file in _stage_files()))
+    command = [
+        str(program),
+        f"--kubeconfig={authority.kubeconfig('kwok')}",
+        f"--config={stages}",
+        "--manage-all-nodes=false",
+        f"--manage-nodes-with-label-selector={LABEL}={KIND}",
+        # kwok renews at a quarter of the duration: two renewals within the controller-manager's grace.
+        f"--node-lease-duration-seconds={2 * node_grace}",
+        f"--server-address=127.0.0.1:{instance.loopback_port(4)}",
+    ]
+    processes.start(instance.index, "kwok", command, instance.state / "log" / "kwok.log")
+
+
+def create_nodes(api: Api, first: int, last: int, *, tainted: bool) -> None:
+    """Simulated nodes `kwok-first` to `kwok-last`, Ready on return."""
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda n: api.create("/api/v1/nodes", _node(n, tainted=tainted)), range(first, last + 1)))
+    until(f"{last} simulated nodes to be ready", lambda: _ready(api) >= last, deadline=60 + last / 20)
+
+
+def _stage_files() -> list[Path]:
+    """kwok's own stages: nodes that stay alive by their lease, pods that run until they are deleted."""
+    directory = tools.module_files("kwok", "stages")
+    chosen = ("node/fast", "node/heartbeat-with-lease", "pod/fast")
+    return [file for stage in chosen for file in sorted((directory / stage).glob("*-*.yaml"))]
+
+
+def _ready(api: Api) -> int:
+    nodes = api.list(f"/api/v1/nodes?labelSelector={SELECTOR}")
+    return sum(is_true(node, "Ready") for node in nodes)
+
+
+def _node(number: int, *, tainted: bool) -> Object:
+    name = f"kwok-{number}"
+    capacity = {"cpu": "64", "memory": "512Gi", "pods": "1100", "nvidia.com/gpu": "8"}
+    taints = [{"key": "kwok.x-k8s.io/node", "value": "fake", "effect": "NoSchedule"}] if tainted else []
+    return {
+        "metadata": {
+            "name": name,
+            "labels": {LABEL: KIND, "kubernetes.io/hostname": name, "kubernetes.io/os": "linux"},
+            "annotations": {"kwok.x-k8s.io/node": "fake"},
+        },
+        "spec": {"taints": taints},
+        "status": {"capacity": capacity, "allocatable": capacity},
+    }

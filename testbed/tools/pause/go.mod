@@ -1,0 +1,3 @@
+module kubedl.io/testbed/tools/pause
+
+go 1.26.8

@@ -1,0 +1,135 @@
+"""Definitions of images: what they may say, and when an image counts as another one."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from testbed.errors import TestbedError
+from testbed.images import Images
+from testbed.images.catalogue import DEFINITIONS, Catalogue
+
+BASE = 'suite = "trixie"\npython = "3.13"\npackages = ["python3"]\n'
+CHILD = 'parent = "base"\npatches = ["fix.patch"]\n[env]\nA = "1"\n[user]\nname = "someone"\nid = 1000\n'
+
+KNOWN = Catalogue()
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    (tmp_path / "base.toml").write_text(BASE)
+    (tmp_path / "child.toml").write_text(CHILD)
+    (tmp_path / "child.requirements.txt").write_text("numpy==2 --hash=sha256:00\n")
+    (tmp_path / "child.requirements.in").write_text("numpy\n")
+    (tmp_path / "fix.patch").write_text("one\n")
+    return tmp_path
+
+
+def append(name: str) -> Callable[[Path], None]:
+    def change(directory: Path) -> None:
+        file = directory / name
+        file.write_text(file.read_text() + "# changed\n")
+
+    return change
+
+
+def add_stranger(directory: Path) -> None:
+    (directory / "other.toml").write_text(BASE)
+
+
+def remove_requirements(directory: Path) -> None:
+    (directory / "child.requirements.txt").unlink()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        append("child.toml"),
+        append("child.requirements.txt"),
+        append("fix.patch"),
+        append("base.toml"),
+        remove_requirements,
+    ],
+)
+def test_key_changes_with_whatever_the_image_is_made_from(directory: Path, change: Callable[[Path], None]) -> None:
+    before = Catalogue(directory).key("child")
+    change(directory)
+    assert Catalogue(directory).key("child") != before
+
+
+@pytest.mark.parametrize("change", [append("child.requirements.in"), add_stranger])
+def test_key_does_not_change_with_anything_else(directory: Path, change: Callable[[Path], None]) -> None:
+    before = Catalogue(directory).key("child")
+    change(directory)
+    assert Catalogue(directory).key("child") == before
+
+
+def test_key_of_the_parent_does_not_change_with_its_child(directory: Path) -> None:
+    before = Catalogue(directory).key("base")
+    append("child.toml")(directory)
+    assert Catalogue(directory).key("base") == before
+
+
+def test_key_changes_with_the_builder(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = Catalogue(directory).key("base")
+    monkeypatch.setattr("testbed.images.catalogue.BUILDER_VERSION", 0)
+    assert Catalogue(directory).key("base") != before
+
+
+def test_child_has_its_parents_suite_and_python(directory: Path) -> None:
+    child = Catalogue(directory).definition("child")
+    assert (child.suite, child.python) == ("trixie", "3.13")
+    assert child.site == "usr/local/lib/python3.13/dist-packages"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('parent = "base"\npackage = ["x"]', "bad.toml has package; it may have: .*packages"),
+        ('parent = "base"\nsuite = "sid"', "bad.toml has suite"),
+        ('suite = "trixie"', "bad.toml needs python"),
+        ('parent = "nowhere"', "'nowhere', which has no definition; there are: bad, base, child"),
+        ('parent = "child"', "'child', which has a parent itself"),
+        ("parent =", "bad.toml is not TOML"),
+    ],
+)
+def test_wrong_definition_is_refused_with_a_reason(directory: Path, text: str, words: str) -> None:
+    (directory / "bad.toml").write_text(text)
+    with pytest.raises(TestbedError, match=words):
+        Catalogue(directory)
+
+
+def test_unknown_image_lists_the_known(tmp_path: Path, directory: Path) -> None:
+    images = Images(cache=tmp_path, definitions=directory)
+    with pytest.raises(TestbedError, match="'touch'; there are: base, child"):
+        images.ensure("touch")
+
+
+def test_images_of_the_test_bed() -> None:
+    assert KNOWN.names() == ["base", "jax", "mlserver", "mpi", "tensorflow", "torch", "xgboost"]
+
+
+@pytest.mark.parametrize("name", KNOWN.names())
+def test_every_definition_has_its_files(name: str) -> None:
+    definition = KNOWN.definition(name)
+    pinned, wanted = definition.requirements, definition.file.with_suffix(".requirements.in")
+    assert bool(pinned) == wanted.exists()
+    assert [patch.name for patch in definition.patches if not patch.exists()] == []
+    assert definition.packages or definition.requirements
+
+
+def test_every_patch_is_used() -> None:
+    used = {patch for name in KNOWN.names() for patch in KNOWN.definition(name).patches}
+    assert used == set(DEFINITIONS.glob("*.patch"))
+
+
+@pytest.mark.parametrize("file", sorted(DEFINITIONS.glob("*.requirements.txt")), ids=lambda file: file.name)
+def test_wheels_are_pinned_by_hash_and_from_nowhere_in_particular(file: Path) -> None:
+    text = re.sub(r"^\s*#.*\n", "", file.read_text(), flags=re.MULTILINE)
+    requirements = text.replace("\\\n", " ").splitlines()
+    assert len(requirements) > 2
+    assert [line for line in requirements if not re.match(r"[a-z0-9-]+==\S+( +--hash=sha256:\w{64})+$", line)] == []
+    assert "://" not in file.read_text()
+    unneeded = KNOWN.definition(file.name.split(".")[0]).unneeded_wheels
+    assert [line for line in requirements if line.split("==")[0] in unneeded] == []
