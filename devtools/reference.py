@@ -32,10 +32,10 @@ def main() -> int:
 
 def pages(root: Path) -> dict[Path, str]:
     """Every generated page and its text."""
-    return {root / "docs" / "reference" / "testbed.md": NOTICE + testbed_page()}
+    return {root / "docs" / "reference" / "testbed.md": NOTICE + describe_testbed()}
 
 
-def testbed_page() -> str:
+def describe_testbed() -> str:
     """What the test bed is made of."""
     programs = [(tool.name, ", ".join(tool.packages), _version(tool.name)) for tool in tools.catalogue().values()]
     images = Catalogue()

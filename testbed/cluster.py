@@ -149,7 +149,7 @@ class Cluster:
         record = Record.read(self.instance.state)
         if record is None or record.fingerprint != self._fingerprint() or record.node_grace != node_grace:
             return None
-        running = {process.component for process in processes.find(self.instance.index)}
+        running = set(processes.components(self.instance.index))
         spaces = {self.instance.node(number).network_namespace for number in range(1, record.nodes + 1)}
         if running != record.components() or set(network.namespaces(self.instance)) != spaces:
             return None

@@ -19,10 +19,10 @@ def fresh(api: Api, prefix: str = "test", labels: dict[str, str] | None = None) 
     name = f"{prefix}-{os.getpid()}-{next(_numbers)}"
     metadata = {"name": name, "labels": {LABEL: _signature(os.getpid()), **(labels or {})}}
     api.create("/api/v1/namespaces", {"metadata": metadata})
-    # Pods are refused until the namespace's ServiceAccount exists, which comes a moment after it.
-    account = f"/api/v1/namespaces/{name}/serviceaccounts/default"
-    until(f"namespace {name} to be usable", lambda: api.exists(account), deadline=30)
     try:
+        # Pods are refused until the namespace's ServiceAccount exists, which comes a moment after it.
+        account = f"/api/v1/namespaces/{name}/serviceaccounts/default"
+        until(f"namespace {name} to be usable", lambda: api.exists(account), deadline=30)
         yield name
     finally:
         api.delete(f"/api/v1/namespaces/{name}")

@@ -7,6 +7,7 @@ a stranger. A pid is opened (pidfd) before its mark is read, so the signal reach
 
 import contextlib
 import os
+import re
 import select
 import signal
 import time
@@ -18,6 +19,7 @@ from testbed.errors import TestbedError
 from testbed.home import home
 
 MARK = "KUBEDL_TESTBED"
+_MARK = re.compile(rb"(?:^|\0)KUBEDL_TESTBED=(\d+)\|([^\0|]+)\|([^\0]+)")
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,10 @@ def start(
 
 
 def find(instance: int, component: str | None = None) -> list[Marked]:
-    """The living processes of an instance; `component` also matches what lies below it (`node1`)."""
+    """The living processes of an instance, children that inherited a mark among them.
+
+    `component` also matches what lies below it (`node1`).
+    """
     return [
         process
         for process in everything()
@@ -68,18 +73,27 @@ def everything() -> Iterator[Marked]:
                 yield marked
 
 
+def components(instance: int) -> dict[str, Marked]:
+    """The running components by name.
+
+    Each was started as the leader of a session; what it started in turn is not (containerd's shims
+    outlive it and bear its mark).
+    """
+    return {process.component: process for process in find(instance) if _leads_session(process.pid)}
+
+
 def one(instance: int, component: str) -> Marked:
     """The process of a component that must be running."""
-    found = [process for process in find(instance, component) if process.component == component]
-    if not found:
-        running = sorted({process.component for process in find(instance)})
-        raise TestbedError(f"{component} is not running in instance {instance}; running: {', '.join(running)}")
-    return found[0]
+    running = components(instance)
+    if component not in running:
+        names = ", ".join(sorted(running))
+        raise TestbedError(f"{component} is not running in instance {instance}; running: {names}")
+    return running[component]
 
 
 def insist(instance: int, component: str, log: Path) -> None:
     """Raise, with the end of its log, if a component that was started has ended."""
-    if not find(instance, component):
+    if component not in components(instance):
         raise TestbedError(f"{component} ended; the end of {log}:\n{last_words(log)}")
 
 
@@ -131,12 +145,18 @@ def _opened(processes: Iterable[Marked]) -> Iterator[dict[Marked, int]]:
 
 
 def _marked(pid: int) -> Marked | None:
-    for entry in _environment(pid).split(b"\0"):
-        name, _, value = entry.partition(b"=")
-        if name == MARK.encode():
-            instance, component, origin = value.decode().split("|", 2)
-            return Marked(pid, int(instance), component, origin)
-    return None
+    found = _MARK.search(_environment(pid))
+    if not found:
+        return None
+    instance, component, origin = found.groups()
+    return Marked(pid, int(instance), component.decode(), origin.decode())
+
+
+def _leads_session(pid: int) -> bool:
+    try:
+        return os.getsid(pid) == pid
+    except ProcessLookupError:
+        return False
 
 
 def _environment(pid: int) -> bytes:

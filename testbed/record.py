@@ -23,7 +23,7 @@ class Record:
         """The record of the cluster whose state this is, if its start ever completed."""
         try:
             return cls(**json.loads((state / FILE).read_text()))
-        except FileNotFoundError:
+        except (FileNotFoundError, TypeError):  # TypeError: written by other code, whose cluster is not ours to reuse
             return None
 
     def write(self, state: Path) -> None:

@@ -9,10 +9,8 @@ A binary is built when first asked for, into a directory named by the hash of th
 import fcntl
 import hashlib
 import json
-import os
 import re
 import shutil
-import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -119,16 +117,11 @@ def _build(tool: Tool, names: list[str], report: Report) -> None:
 def _compile(tool: Tool, names: list[str], target: Path) -> None:
     # Several packages in one call share the compiler's work; only a single one may be given a name.
     output = f"{target}/{names[0]}" if len(names) == 1 else f"{target}/"
-    command = ["go", "build", "-mod=readonly", "-trimpath", "-o", output]
+    command = ["go", "-C", str(SOURCES / tool.name), "build", "-mod=readonly", "-trimpath", "-o", output]
     command += ["-tags", tool.directives.get("tags", "")]
     command += ["-ldflags", f"-s -w {tool.directives.get('ldflags', '')}".strip()]
     command += [tool.packages[name] for name in names]
-    environment = {**os.environ, "CGO_ENABLED": "0"}
-    done = subprocess.run(
-        command, cwd=SOURCES / tool.name, env=environment, capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        raise TestbedError(f"building {tool.name} failed ({' '.join(command)}):\n{done.stderr.strip()[-4000:]}")
+    run(*command, timeout=3600, environment={"CGO_ENABLED": "0"})
 
 
 @contextmanager

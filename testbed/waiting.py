@@ -37,9 +37,10 @@ def until(
             seen = repr(value)
         except NOT_YET as error:
             seen = f"{type(error).__name__}: {error}"
-        if clock() >= end:
+        left = end - clock()
+        if left <= 0:
             raise DeadlineError(f"waited {deadline:g} s for {what}; last seen: {seen}")
-        pause(interval)
+        pause(min(interval, left))
 
 
 def answers(url: str) -> bool:

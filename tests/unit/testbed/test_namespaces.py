@@ -108,7 +108,6 @@ def test_namespace_is_handed_out_when_pods_are_admitted(
         assert stand_in.asked == [f"/api/v1/namespaces/{name}/serviceaccounts/default"] * 3
 
 
-@pytest.mark.xfail(strict=True, reason="created before the block that deletes")
 def test_namespace_that_never_becomes_usable_is_deleted_too(
     stand_in: StandIn, api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:

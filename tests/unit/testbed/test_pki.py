@@ -100,7 +100,6 @@ def test_certificate_without_a_place_is_no_server_s(authority: Authority) -> Non
         handshake(*contexts(authority, authority, "kube-scheduler"), "localhost")
 
 
-@pytest.mark.xfail(raises=ssl.SSLCertVerificationError, strict=True, reason="no key identifiers in the certificates")
 def test_certificates_satisfy_strict_verification(authority: Authority) -> None:
     """Python 3.13 is strict by default (`ssl.create_default_context`), and the project allows it."""
     serving, asking = contexts(authority, authority)

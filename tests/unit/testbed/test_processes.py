@@ -75,12 +75,28 @@ def test_started_process_is_found_by_its_mark(starter: Starter) -> None:
 
 
 def test_process_is_found_from_its_first_moment(starter: Starter) -> None:
-    """Right after the start its environment reads as empty; a cleaner that came then would miss it."""
+    """Right after the start its environment may read as empty; a cleaner that came then would miss it."""
     started, found = [], []
     for number in range(10):
         started.append(starter.start(f"part{number}"))
         found.append(processes.find(INSTANCE, f"part{number}"))
     assert found == [[process] for process in started]
+
+
+def test_environment_that_reads_as_empty_is_read_again(starter: Starter, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same moment, made to come for certain."""
+    process = starter.start("etcd")
+    really, early = Path.read_bytes, [Path(f"/proc/{process.pid}/environ")] * 2
+
+    def read(path: Path) -> bytes:
+        if path in early:
+            early.remove(path)
+            return b""
+        return really(path)
+
+    monkeypatch.setattr(Path, "read_bytes", read)
+    assert processes.find(INSTANCE) == [process]
+    assert early == []
 
 
 def test_instances_do_not_see_each_other(starter: Starter) -> None:
@@ -189,6 +205,21 @@ def test_process_that_has_ended_is_neither_found_nor_an_error(starter: Starter) 
     assert processes.find(INSTANCE) == []
 
 
+def test_process_that_ends_just_before_the_signal_is_no_error(
+    starter: Starter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its descriptor is open and its mark was read; the kernel answers that there is nobody any more."""
+
+    def gone(*_: int) -> None:
+        raise ProcessLookupError
+
+    process = starter.start("etcd")
+    with monkeypatch.context() as patch:
+        patch.setattr("testbed.processes.signal.pidfd_send_signal", gone)
+        processes.send([process], signal.SIGCONT)
+    assert lives(process)
+
+
 def test_one_is_the_component_itself_and_nothing_below_it(starter: Starter) -> None:
     kubelet = starter.start("node1/kubelet")
     assert processes.one(INSTANCE, "node1/kubelet") == kubelet
@@ -197,15 +228,31 @@ def test_one_is_the_component_itself_and_nothing_below_it(starter: Starter) -> N
     assert str(error.value) == f"node1 is not running in instance {INSTANCE}; running: node1/kubelet"
 
 
-@pytest.mark.xfail(strict=True, reason="a child inherits the mark, and the mark is all that is looked at")
-def test_component_that_ended_is_not_taken_for_the_child_it_left(starter: Starter) -> None:
-    """containerd's shims outlive it and bear its mark: killed, it must count as not running."""
-    left = starter.log.with_name("left")
-    parent = starter.ended("node1/containerd", f"sleep 60 & echo $! >{left}")
-    child = Marked(int(left.read_text()), INSTANCE, parent.component, parent.home)
+def test_components_are_what_was_started_and_not_the_children_that_bear_its_mark(starter: Starter) -> None:
+    """containerd's shims outlive it: it must count as ended, and they must be found all the same."""
+    note = starter.log.with_name("child")
+    kubelet = starter.start("node1/kubelet")
+    parent = starter.ended("node1/containerd", f"sleep 60 & echo $! >{note}")
+    child = Marked(int(note.read_text()), INSTANCE, parent.component, parent.home)
     try:
-        with pytest.raises(TestbedError):
+        assert processes.components(INSTANCE) == {"node1/kubelet": kubelet}
+        with pytest.raises(TestbedError, match="node1/containerd is not running"):
             processes.one(INSTANCE, "node1/containerd")
+        with pytest.raises(TestbedError, match="node1/containerd ended"):
+            processes.insist(INSTANCE, "node1/containerd", starter.log)
+        assert processes.find(INSTANCE, "node1/containerd") == [child]
+    finally:
+        processes.kill([child])
+
+
+def test_component_that_was_started_again_is_not_taken_for_the_child_of_its_life_before(starter: Starter) -> None:
+    """The child has the lower pid, so it comes first in every listing."""
+    note = starter.log.with_name("child")
+    before = starter.ended("node1/containerd", f"sleep 60 & echo $! >{note}")
+    child = Marked(int(note.read_text()), INSTANCE, before.component, before.home)
+    try:
+        again = starter.start("node1/containerd")
+        assert processes.one(INSTANCE, "node1/containerd") == again
     finally:
         processes.kill([child])
 
@@ -235,7 +282,6 @@ def test_program_that_is_missing_is_an_error_at_once(starter: Starter) -> None:
         starter.start("etcd", "/nonexistent/etcd")
 
 
-@pytest.mark.xfail(raises=ValueError, strict=True, reason="a stranger's variable of the same name stops every search")
 def test_variable_that_is_no_mark_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever exports KUBEDL_TESTBED=1 in some shell must not make `make cluster-down` fail for all.
 

@@ -116,7 +116,6 @@ def test_nobody_pauses_after_the_deadline(time: Time) -> None:
     assert time.pauses == [1, 1, 1]
 
 
-@pytest.mark.xfail(strict=True, reason="the last pause is a whole interval, however little time is left")
 def test_last_pause_ends_at_the_deadline(time: Time) -> None:
     """A coarse interval must not stretch a deadline: 2.5 seconds are not 3."""
     with pytest.raises(DeadlineError):

@@ -1,0 +1,79 @@
+"""Claims are judged as their bars say, and a command that fails never proves anything."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from proofs.claims import Claim, Value, load, result
+from proofs.page import Row
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.mark.parametrize(
+    ("bar", "measured", "met"),
+    [
+        ("<= 15", 15, True),
+        ("<= 15", 15.1, False),
+        (">= 1.0", 0.99, False),
+        (">= 1.0", 1.0, True),
+        ("== 0", 0, True),
+        ("== 0", 1, False),
+        ("== passed", "passed", True),
+        ("== passed", "not passed", False),
+        ("<= 15", "its command ended with 1", False),
+        ("== failed in stage test", "failed in stage test", True),
+    ],
+)
+def test_a_bar(bar: str, measured: Value, *, met: bool) -> None:
+    """Numbers are compared as numbers, words only for equality."""
+    assert Claim("sentence", "true", bar).met(measured) is met
+
+
+@pytest.mark.parametrize(
+    ("output", "value", "measured"),
+    [
+        ("noise\n4.5\n", "", 4.5),
+        ('{"a": 1, "b": 2}', "b", 2),
+        ('"word"', "", "word"),
+        ("", "", "no result in its last line"),
+        ("not json", "", "no result in its last line"),
+        ('{"a": 1}', "b", "no result 'b' in its last line"),
+    ],
+)
+def test_a_result_is_the_last_line(output: str, value: str, measured: Value) -> None:
+    """Whatever else a command prints."""
+    assert result(output, value) == measured
+
+
+def test_a_row_shows_what_fell_short() -> None:
+    """In the terminal and on the page."""
+    row = Row("Starts quickly", 20.5, "<= 15", "s", ok=False)
+    assert str(row) == "SHORT 20.5 s (bar <= 15 s)  Starts quickly"
+    assert row.cells() == "| Starts quickly | 20.5 s | <= 15 s | **short** |"
+
+
+@pytest.mark.parametrize("area", [file.stem for file in (ROOT / "proofs").glob("*.toml")])
+def test_every_area_loads_and_its_tests_exist(area: str) -> None:
+    """A claim about a test that was renamed would fall short only in the full run."""
+    known = " ".join(file.read_text() for file in (ROOT / "tests").rglob("test_*.py"))
+    for claim in load(area):
+        assert claim.bar.split()[0] in {"<=", ">=", "=="}
+        if "proofs.tests" in claim.command:
+            assert f"def {claim.value}(" in known
+
+
+def test_a_failing_command_fails_the_area(tmp_path: Path) -> None:
+    """The runner's exit code is what CI looks at."""
+    (tmp_path / "proofs").mkdir()
+    for name in ("__init__", "__main__", "claims", "page"):
+        (tmp_path / "proofs" / f"{name}.py").write_text((ROOT / "proofs" / f"{name}.py").read_text())
+    entry = '[[claim]]\nsentence = "Works"\ncommand = "false"\nbar = "== 0"\n'
+    (tmp_path / "proofs" / "area.toml").write_text(entry)
+    command = [sys.executable, "-m", "proofs", "area", "--size", "small"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "SHORT its command ended with 1 (bar == 0)  Works" in done.stdout
+    assert "area: 0 passed, 1 failed" in done.stdout

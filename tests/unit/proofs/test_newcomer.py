@@ -1,0 +1,13 @@
+"""The newcomer's commands are taken from CONTRIBUTING as they stand."""
+
+from pathlib import Path
+
+from proofs.testbed.newcomer import instructions
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_the_commands_are_those_of_the_page() -> None:
+    """All but the cloning, which has happened."""
+    commands = instructions((ROOT / "CONTRIBUTING.md").read_text()).splitlines()
+    assert commands == ["make setup", "make cluster NODES=2", 'eval "$(make cluster-env)"', "kubectl get nodes"]
