@@ -1,6 +1,6 @@
 """The generated page says what the code says."""
 
-from devtools.reference import ROOT, pages, describe_testbed
+from devtools.reference import ROOT, describe_testbed, pages
 from testbed import tools
 from testbed.images.catalogue import Catalogue
 
