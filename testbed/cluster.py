@@ -29,6 +29,7 @@ from testbed.shell import run
 from testbed.waiting import until
 
 NODE_GRACE = 8
+TURN = "turn"  # the lock that a test holds, alone if it breaks things
 
 
 class Cluster:
@@ -44,7 +45,7 @@ class Cluster:
         `keep` is False where tests start it for themselves: the last of them then ends it.
         """
         self.prepare(nodes, kwok)
-        with self._locked():
+        with self._calm(), self._locked():
             removal.refuse_strangers(self.instance)
             record = self._reusable(node_grace)
             if record is None:
@@ -136,6 +137,13 @@ class Cluster:
             return names <= {item["metadata"]["name"] for item in listed if is_true(item, "Ready")}
 
         until(f"{nodes} nodes to be ready", ready, deadline=deadline)
+
+    @contextlib.contextmanager
+    def _calm(self) -> Iterator[None]:
+        """No test breaks things meanwhile: what it broke would be taken for damage, and mended or cleaned away."""
+        with self.instance.lock(TURN).open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_SH)
+            yield
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:

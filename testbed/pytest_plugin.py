@@ -10,6 +10,7 @@ import pytest
 
 from testbed import namespaces, sharing
 from testbed.cluster import Cluster
+from testbed.faultproxy import FaultProxy
 from testbed.faults import Faults
 
 NODES = 2
@@ -65,6 +66,22 @@ def faults(cluster: Cluster, request: pytest.FixtureRequest) -> Faults:
     if request.node.get_closest_marker("disruptive") is None:
         pytest.fail("a test that uses `faults` must be marked `disruptive`: others share the cluster")
     return Faults(cluster)
+
+
+@pytest.fixture
+def proxy(cluster: Cluster) -> Iterator[FaultProxy]:
+    """A fault proxy before the API server, which it meets as administrator where a call brings no token."""
+    certificate, key = cluster.authority.files("kube-apiserver")
+    admin_certificate, admin_key = cluster.authority.files("admin")
+    with FaultProxy(
+        upstream=cluster.instance.server,
+        certificate=certificate,
+        key=key,
+        authority=cluster.authority.certificate,
+        client_certificate=admin_certificate,
+        client_key=admin_key,
+    ) as running:
+        yield running
 
 
 def _cluster() -> Cluster:

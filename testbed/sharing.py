@@ -8,7 +8,7 @@ import contextlib
 import fcntl
 from collections.abc import Iterator
 
-from testbed.cluster import Cluster
+from testbed.cluster import TURN, Cluster
 from testbed.record import Record
 
 
@@ -34,7 +34,7 @@ def turn(cluster: Cluster, *, alone: bool) -> Iterator[None]:
     Whoever wants to be alone holds the gate while waiting, else a stream of others would starve him.
     """
     mode = fcntl.LOCK_EX if alone else fcntl.LOCK_SH
-    with cluster.instance.lock("gate").open("w") as gate, cluster.instance.lock("turn").open("w") as turns:
+    with cluster.instance.lock("gate").open("w") as gate, cluster.instance.lock(TURN).open("w") as turns:
         fcntl.flock(gate, fcntl.LOCK_EX)
         fcntl.flock(turns, mode)
         fcntl.flock(gate, fcntl.LOCK_UN)

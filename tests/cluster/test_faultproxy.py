@@ -4,7 +4,6 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -35,22 +34,6 @@ for number in range(1, 10):
     api.create(path, {"metadata": {"name": f"write-{number}"}})
     print("answered", number, flush=True)
 """
-
-
-@pytest.fixture
-def proxy(cluster: Cluster) -> Iterator[FaultProxy]:
-    """A proxy that speaks to the API server as administrator."""
-    certificate, key = cluster.authority.files("kube-apiserver")
-    admin_certificate, admin_key = cluster.authority.files("admin")
-    with FaultProxy(
-        upstream=cluster.instance.server,
-        certificate=certificate,
-        key=key,
-        authority=cluster.authority.certificate,
-        client_certificate=admin_certificate,
-        client_key=admin_key,
-    ) as running:
-        yield running
 
 
 @pytest.fixture

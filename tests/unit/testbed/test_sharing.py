@@ -16,6 +16,7 @@ import pytest
 
 from testbed import sharing
 from testbed.cluster import Cluster
+from testbed.instance import Instance
 from testbed.record import Record
 
 flock = fcntl.flock
@@ -183,3 +184,13 @@ def test_newcomer_waits_while_the_last_user_ends_the_cluster(
     with sharing.borrowed(cluster):
         pass
     assert seen == [True]
+
+
+def test_a_start_waits_while_a_test_breaks_things(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would wake what the test froze, or take the cluster for broken and clean it away."""
+    monkeypatch.setattr(Instance, "lock", lambda _, name: tmp_path / name)
+    monkeypatch.setattr(Cluster, "prepare", lambda *_: None)
+    monkeypatch.setattr(Cluster, "_locked", lambda _: pytest.fail("it did not wait"))
+    other = Cluster(7)
+    with sharing.turn(other, alone=True), impatient(monkeypatch), pytest.raises(BlockingIOError):
+        other.up()
