@@ -14,6 +14,9 @@ PYTEST := $(PYTHON) -m pytest
 PARALLEL := -n 2 --dist loadgroup
 E2E_IMAGES := base torch
 
+# So that `eval "$(make cluster-env)"` works inside another make too.
+MAKEFLAGS += --no-print-directory
+
 .DEFAULT_GOAL := help
 .PHONY: help setup generate lock check test test-cluster test-e2e bench prepare cluster cluster-env cluster-down cluster-status changelog
 
@@ -22,7 +25,7 @@ help: ## List the targets
 
 setup: ## Install what the project needs: Debian packages (as root) and the Python environment
 	devtools/install-debian-packages
-	@$(MAKE) --no-print-directory $(VENV)/.installed
+	@$(MAKE) $(VENV)/.installed
 
 $(VENV)/.installed: requirements/dev.txt
 	test -x $(PYTHON) || python3 -m venv $(VENV)

@@ -28,8 +28,9 @@ class Row:
         return f"| {self.sentence} | {self._figure()} | {self._bar()} | {'ok' if self.ok else '**short**'} |"
 
     def _figure(self) -> str:
-        number = f"{self.measured:g}" if isinstance(self.measured, float) else str(self.measured)
-        return f"{number} {self.unit}".strip()
+        if isinstance(self.measured, str):
+            return self.measured
+        return f"{self.measured:g} {self.unit}".strip()
 
     def _bar(self) -> str:
         return f"{self.bar} {self.unit}".strip()

@@ -32,6 +32,13 @@ class ApiError(TestbedError):
         self.status = status
 
 
+class ApiUnavailableError(ApiError, ConnectionError):
+    """The API server said "not now": whoever waits for it goes on waiting."""
+
+
+NOT_NOW = {429, 500, 502, 503, 504}
+
+
 class Api:
     """JSON over HTTPS to one API server as one user."""
 
@@ -85,7 +92,8 @@ class Api:
         status, answer = self._send(method, path, content, {"Content-Type": kind, "Accept": "application/json"})
         parsed: Object = json.loads(answer) if answer.startswith(b"{") else {"message": answer.decode(errors="replace")}
         if status >= 400:
-            raise ApiError(method, path, status, parsed.get("message", ""))
+            kind_of_error = ApiUnavailableError if status in NOT_NOW else ApiError
+            raise kind_of_error(method, path, status, parsed.get("message", ""))
         return parsed
 
     def _send(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> tuple[int, bytes]:

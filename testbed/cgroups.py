@@ -39,9 +39,9 @@ def members(name: str, root: Path = ROOT) -> set[int]:
     """The pids in the cgroup and below."""
     pids: set[int] = set()
     for hierarchy in hierarchies(root):
-        for file in (hierarchy / name).rglob("cgroup.procs"):
+        for directory, _, _ in os.walk(hierarchy / name):
             with contextlib.suppress(OSError):  # the group may go while we look
-                pids |= {int(word) for word in file.read_text().split()}
+                pids |= {int(word) for word in Path(directory, "cgroup.procs").read_text().split()}
     return pids
 
 

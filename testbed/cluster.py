@@ -91,9 +91,10 @@ class Cluster:
         """The administrator's kubeconfig."""
         return self.authority.kubeconfig("admin")
 
-    @cached_property
+    @property
     def authority(self) -> Authority:
-        return Authority.create(self.instance)
+        """The certificates of the running cluster."""
+        return Authority.of(self.instance)
 
     @property
     def api(self) -> Api:
@@ -182,10 +183,12 @@ class Cluster:
 
     def _start_control_plane(self, record: Record) -> None:
         began = time.monotonic()
-        self.__dict__.pop("authority", None)  # what was cached belongs to the cluster before
         network.create(self.instance)
         plane = ControlPlane(
-            self.instance, self.authority, tools.binaries(controlplane.PROGRAMS, self._report), record.node_grace
+            self.instance,
+            Authority.create(self.instance),
+            tools.binaries(controlplane.PROGRAMS, self._report),
+            record.node_grace,
         )
         plane.start(self.api)
         record.write(self.instance.state)

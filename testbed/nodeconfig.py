@@ -1,5 +1,6 @@
 """The configuration files of a node's daemons, as pure functions of the node's place."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ def kubelet(instance: Instance, place: NodePlace, authority: Authority, resolv: 
         "failSwapOn": False,
         "protectKernelDefaults": False,
         "enforceNodeAllocatable": ["pods"],
-        "kubeReserved": {"memory": "12Gi"},
+        "kubeReserved": {"memory": f"{_half_of_memory() >> 20}Mi"},
         # The machine's disk and memory are shared with builds: a node must not evict because of them.
         "evictionHard": {
             "memory.available": "100Mi",
@@ -52,6 +53,10 @@ def kubelet(instance: Instance, place: NodePlace, authority: Authority, resolv: 
         "nodeLeaseDurationSeconds": 4,
         "syncFrequency": "10s",
     }
+
+
+def _half_of_memory() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
 
 
 def kube_proxy(instance: Instance, place: NodePlace, authority: Authority) -> dict[str, Any]:

@@ -51,7 +51,12 @@ class Authority:
             authority = cls(scratch, instance.server)
             authority._initialize(instance)
             scratch.rename(final)
-        return cls(final, instance.server)
+        return cls.of(instance)
+
+    @classmethod
+    def of(cls, instance: Instance) -> "Authority":
+        """The authority of an instance that has one."""
+        return cls(instance.state / "pki", instance.server)
 
     @property
     def certificate(self) -> Path:

@@ -139,5 +139,6 @@ def _node_numbers(instance: Instance) -> list[int]:
 
 def _mounts(directory: Path) -> list[str]:
     """Mount points below a directory in this mount namespace, outermost first."""
-    points = [line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()]
+    lines = Path("/proc/self/mountinfo").read_text().splitlines()
+    points = [line.split()[4].replace("\\040", " ") for line in lines]  # how the kernel writes a space there
     return sorted(point for point in points if point.startswith(f"{directory}/"))

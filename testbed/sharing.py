@@ -20,6 +20,7 @@ def borrowed(cluster: Cluster, *, nodes: int = 0, kwok: int = 0) -> Iterator[Clu
     """
     with cluster.instance.lock("users").open("w") as users:
         fcntl.flock(users, fcntl.LOCK_SH)
+        # What a failed start leaves stays for a look at its logs; the next start cleans it away.
         cluster.up(nodes=nodes, kwok=kwok, keep=False)
         try:
             yield cluster
@@ -42,8 +43,6 @@ def turn(cluster: Cluster, *, alone: bool) -> Iterator[None]:
 
 
 def _leave(cluster: Cluster, users: int) -> None:
-    fcntl.flock(users, fcntl.LOCK_UN)
-
     def needed() -> bool:
         try:
             fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -133,6 +133,7 @@ def _locked(tool: Tool) -> Iterator[None]:
 
 
 def _tool_lines(go_mod: str) -> list[str]:
-    block = re.search(r"^tool \((.*?)^\)", go_mod, re.MULTILINE | re.DOTALL)
-    lines = block.group(1).splitlines() if block else re.findall(r"^tool (\S+)$", go_mod, re.MULTILINE)
-    return [line.strip() for line in lines if line.strip()]
+    text = re.sub(r"//.*", "", go_mod)
+    blocks = re.findall(r"^tool \((.*?)^\)", text, re.MULTILINE | re.DOTALL)
+    singles = re.findall(r"^tool ([^\s(]+)", text, re.MULTILINE)
+    return [package for block in blocks for package in block.split()] + singles

@@ -13,7 +13,7 @@ from testbed.errors import DeadlineError
 
 T = TypeVar("T")
 
-# Not there yet, as opposed to broken: refused connections, missing files, answers that are not 200.
+# Not there yet, as opposed to broken: refused connections, missing files, servers that say "not now".
 NOT_YET: tuple[type[Exception], ...] = (OSError, DeadlineError)
 
 
