@@ -51,7 +51,7 @@ test: $(VENV)/.installed ## Unit tests, in virtual time (under a minute)
 	$(PYTEST) tests/unit
 
 test-cluster: $(VENV)/.installed ## Tests on a real control plane
-	$(PYTHON) -m testbed prepare
+	$(PYTHON) -m testbed prepare --kwok 1
 	$(PYTEST) tests/cluster $(PARALLEL)
 
 test-e2e: $(VENV)/.installed ## Tests on two real nodes with real containers

@@ -225,7 +225,7 @@ class Cluster:
         if not record.kwok:
             program = tools.binary("kwok", self._report)
             simulated.start(self.instance, self.authority, program, self.api, record.node_grace)
-        simulated.create_nodes(self.api, record.kwok + 1, wanted, tainted=record.nodes > 0)
+        simulated.create_nodes(self.api, record.kwok + 1, wanted)
         record = record.replace(kwok=wanted)
         record.write(self.instance.state)
         self._report(f"{wanted} simulated nodes ready in {time.monotonic() - began:.1f} s")

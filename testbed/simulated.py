@@ -1,7 +1,6 @@
 """Simulated nodes: kwok plays the kubelet, so thousands of pods cost no container.
 
-Where real nodes exist too, simulated ones are tainted: a pod that must really run never lands on
-one by accident.
+They are tainted: a pod that must really run never lands on one by accident, whatever nodes come later.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -46,10 +45,10 @@ def start(instance: Instance, authority: Authority, program: Path, api: Api, nod
     processes.start(instance.index, "kwok", command, instance.state / "log" / "kwok.log")
 
 
-def create_nodes(api: Api, first: int, last: int, *, tainted: bool) -> None:
+def create_nodes(api: Api, first: int, last: int) -> None:
     """Simulated nodes `kwok-first` to `kwok-last`, Ready on return."""
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda n: api.create("/api/v1/nodes", _node(n, tainted=tainted)), range(first, last + 1)))
+        list(pool.map(lambda n: api.create("/api/v1/nodes", _node(n)), range(first, last + 1)))
     until(f"{last} simulated nodes to be ready", lambda: _ready(api) >= last, deadline=60 + last / 20)
 
 
@@ -65,16 +64,15 @@ def _ready(api: Api) -> int:
     return sum(is_true(node, "Ready") for node in nodes)
 
 
-def _node(number: int, *, tainted: bool) -> Object:
+def _node(number: int) -> Object:
     name = f"kwok-{number}"
     capacity = {"cpu": "64", "memory": "512Gi", "pods": "1100", "nvidia.com/gpu": "8"}
-    taints = [{"key": "kwok.x-k8s.io/node", "value": "fake", "effect": "NoSchedule"}] if tainted else []
     return {
         "metadata": {
             "name": name,
             "labels": {LABEL: KIND, "kubernetes.io/hostname": name, "kubernetes.io/os": "linux"},
             "annotations": {"kwok.x-k8s.io/node": "fake"},
         },
-        "spec": {"taints": taints},
+        "spec": {"taints": [{"key": "kwok.x-k8s.io/node", "value": "fake", "effect": "NoSchedule"}]},
         "status": {"capacity": capacity, "allocatable": capacity},
     }

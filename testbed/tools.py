@@ -117,7 +117,9 @@ def _build(tool: Tool, names: list[str], report: Report) -> None:
 def _compile(tool: Tool, names: list[str], target: Path) -> None:
     # Several packages in one call share the compiler's work; only a single one may be given a name.
     output = f"{target}/{names[0]}" if len(names) == 1 else f"{target}/"
-    command = ["go", "-C", str(SOURCES / tool.name), "build", "-mod=readonly", "-trimpath", "-o", output]
+    # Without -buildvcs=false Go asks git about the checkout, which refuses root in somebody else's clone.
+    command = ["go", "-C", str(SOURCES / tool.name), "build", "-mod=readonly", "-trimpath", "-buildvcs=false"]
+    command += ["-o", output]
     command += ["-tags", tool.directives.get("tags", "")]
     command += ["-ldflags", f"-s -w {tool.directives.get('ldflags', '')}".strip()]
     command += [tool.packages[name] for name in names]

@@ -48,6 +48,9 @@ class PodBuilder:
         common = {"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": seconds}
         return self._spec(tolerations=[{"key": key, **common} for key in keys])
 
+    def tolerating(self, taint: str) -> "PodBuilder":
+        return self._spec(tolerations=[{"key": taint, "operator": "Exists"}])
+
     def build(self) -> Object:
         context = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
         return {
