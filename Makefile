@@ -24,6 +24,7 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9%-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: ## Install what the project needs: Debian packages (as root) and the Python environment
+	devtools/require-go
 	devtools/install-debian-packages
 	@$(MAKE) $(VENV)/.installed
 

@@ -39,5 +39,8 @@ async def pods_per_second(cluster: Cluster, namespace: str, count: int) -> float
 def _pod(number: int) -> dict[str, object]:
     return {
         "metadata": {"name": f"pod-{number}", "labels": {"benchmark": "bare-pods"}},
-        "spec": {"containers": [{"name": "main", "image": "none", "command": ["true"]}]},
+        "spec": {
+            "containers": [{"name": "main", "image": "none", "command": ["true"]}],
+            "schedulingGates": [{"name": "benchmark.kubedl.io/never"}],  # nodes would cost what is not measured
+        },
     }

@@ -59,7 +59,8 @@ def describe_testbed() -> str:
         "`testbed/images/definitions/<name>.toml`.\n\n"
         f"{_table(('image', 'what is in it'), described)}\n"
         f"## Instances\n\nUp to {INSTANCES} test beds of up to {NODES} real nodes run side by side; "
-        "instance `i` (`INSTANCE=i`) uses:\n\n"
+        "instance `i` (`INSTANCE=i`) uses the addresses below. `.ci/run` takes instance 4 and the proofs 5 to 7; "
+        "0 to 3 are yours.\n\n"
         f"{_table(('what', 'where', 'instance 0'), addresses)}"
     )
 

@@ -16,6 +16,7 @@ from proofs.claims import Claim, Value, load, result
 from proofs.page import Row, write
 
 ROOT = Path(__file__).parents[1]
+OF_MAKE = {"INSTANCE", "MAKEFLAGS", "MAKELEVEL", "MFLAGS", "MAKEOVERRIDES", "SIZE"}
 
 
 def main() -> int:
@@ -45,7 +46,9 @@ def _run(command: str, size: str) -> str:
         words[0] = sys.executable
     print(f"· {command}", file=sys.stderr, flush=True)
     began = time.monotonic()
-    environment = {**os.environ, "PROOF_SIZE": size}
+    # Not the settings of the make that started us: a claim's own make must be as in a user's shell.
+    inherited = {name: value for name, value in os.environ.items() if name not in OF_MAKE}
+    environment = {**inherited, "PROOF_SIZE": size}
     done = subprocess.run(words, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=False)
     print(f"· took {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
     return done.stdout if done.returncode == 0 else f'"its command ended with {done.returncode}"'

@@ -1,24 +1,28 @@
 """The test bed from a terminal: `python -m testbed up --nodes 2`; the Makefile's targets call this."""
 
 import argparse
-import os
 import sys
 
 from testbed import removal, tools
 from testbed.cluster import Cluster
 from testbed.errors import TestbedError
+from testbed.instance import chosen_index
 
 
 def main() -> int:
     """Run one command; a failure is one message, not a traceback."""
-    arguments = _parser().parse_args()
-    cluster = Cluster(arguments.instance)
     try:
-        code: int = arguments.command(cluster, arguments)
+        arguments = _parser().parse_args()
+        code: int = arguments.command(Cluster(arguments.instance, report=_say), arguments)
     except TestbedError as error:
         print(f"testbed: {error}", file=sys.stderr)
         return 1
     return code
+
+
+def _say(line: str) -> None:
+    """Progress is for people; what a shell may read goes to standard output."""
+    print(line, file=sys.stderr, flush=True)
 
 
 def _up(cluster: Cluster, arguments: argparse.Namespace) -> int:
@@ -29,7 +33,7 @@ def _up(cluster: Cluster, arguments: argparse.Namespace) -> int:
         f"cluster {cluster.instance.index} is ready: Kubernetes {version}, {record.nodes} nodes, "
         f"{record.kwok} simulated\n\n"
         f"  export KUBECONFIG={cluster.kubeconfig}\n"
-        '  or, for kubectl too:  eval "$(make cluster-env)"\n'
+        f'  or, for kubectl too:  eval "$(make cluster-env INSTANCE={cluster.instance.index})"\n'
     )
     if record.nodes:
         print(f"  registry for images: {cluster.instance.registry}")
@@ -54,7 +58,7 @@ def _environment(cluster: Cluster, _: argparse.Namespace) -> int:
     """Shell lines that point kubectl at the cluster."""
     cluster.record  # noqa: B018  an error if nothing runs
     print(f"export KUBECONFIG={cluster.kubeconfig}")
-    print(f"export PATH={tools.binary('kubectl').parent}:$PATH")
+    print(f"export PATH={tools.binary('kubectl', _say).parent}:$PATH")
     return 0
 
 
@@ -67,7 +71,7 @@ def _prepare(cluster: Cluster, arguments: argparse.Namespace) -> int:
 
 def _tools(_: Cluster, arguments: argparse.Namespace) -> int:
     wanted = arguments.names or [program for tool in tools.catalogue().values() for program in tool.packages]
-    for path in tools.binaries(wanted).values():
+    for path in tools.binaries(wanted, _say).values():
         print(path)
     return 0
 
@@ -80,15 +84,15 @@ def _image(cluster: Cluster, arguments: argparse.Namespace) -> int:
 
 def _push(cluster: Cluster, arguments: argparse.Namespace) -> int:
     """The last line is the reference that a pod can use."""
-    cluster.wait_ready(cluster.record.nodes, deadline=10)
+    if not cluster.record.nodes:
+        raise TestbedError("the cluster has no nodes and so no registry; `make cluster NODES=2` adds them")
     print(cluster.image(arguments.name))
     return 0
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m testbed", description=__doc__)
-    index = int(os.environ.get("INSTANCE", "0"))
-    parser.add_argument("--instance", type=int, default=index, help="which of the test beds that run side by side")
+    parser.add_argument("--instance", type=int, default=chosen_index(), help="which test bed of those side by side")
     commands = parser.add_subparsers(required=True)
     size = argparse.ArgumentParser(add_help=False)
     size.add_argument("--nodes", type=int, default=0, help="real nodes")

@@ -15,8 +15,6 @@ from testbed.errors import TestbedError
 
 Object = dict[str, Any]
 
-MERGE_PATCH = "application/merge-patch+json"
-
 
 def is_true(body: Object, condition: str) -> bool:
     """Whether an object's status has this condition and it is True."""
@@ -36,6 +34,7 @@ class ApiUnavailableError(ApiError, ConnectionError):
     """The API server said "not now": whoever waits for it goes on waiting."""
 
 
+JSON_HEADERS = {"Content-Type": "application/json", "Accept": "application/json"}
 NOT_NOW = {429, 500, 502, 503, 504}
 
 
@@ -58,9 +57,6 @@ class Api:
 
     def create(self, path: str, body: Object) -> Object:
         return self.call("POST", path, body)
-
-    def patch(self, path: str, body: Object) -> Object:
-        return self.call("PATCH", path, body, MERGE_PATCH)
 
     def delete(self, path: str) -> None:
         """Delete; what is gone already is fine."""
@@ -86,21 +82,22 @@ class Api:
         except OSError:
             return False
 
-    def call(self, method: str, path: str, body: Object | None = None, kind: str = "application/json") -> Object:
+    def call(self, method: str, path: str, body: Object | None = None) -> Object:
         """One request; an error answer becomes ApiError with the server's own message."""
         content = json.dumps(body).encode() if body is not None else None
-        status, answer = self._send(method, path, content, {"Content-Type": kind, "Accept": "application/json"})
+        status, answer = self._send(method, path, content, JSON_HEADERS)
         parsed: Object = json.loads(answer) if answer.startswith(b"{") else {"message": answer.decode(errors="replace")}
         if status >= 400:
-            kind_of_error = ApiUnavailableError if status in NOT_NOW else ApiError
-            raise kind_of_error(method, path, status, parsed.get("message", ""))
+            kind = ApiUnavailableError if status in NOT_NOW else ApiError
+            raise kind(method, path, status, parsed.get("message", ""))
         return parsed
 
     def _send(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> tuple[int, bytes]:
         if self._context is None:
             authority, certificate, key = self._files
-            self._context = ssl.create_default_context(cafile=str(authority))
-            self._context.load_cert_chain(certificate, key)
+            context = ssl.create_default_context(cafile=str(authority))
+            context.load_cert_chain(certificate, key)
+            self._context = context  # whole: another thread may be waiting for it
         connection = http.client.HTTPSConnection(self._host, self._port, timeout=self._timeout, context=self._context)
         try:
             connection.request(method, path, body, headers)

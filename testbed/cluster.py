@@ -7,16 +7,20 @@ file is written only after a step is whole, so a start that was killed is never 
 import contextlib
 import fcntl
 import hashlib
+import os
 import signal
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
+from typing import IO
 
 from testbed import controlplane, network, node, processes, removal, services, simulated, tools
 from testbed.api import Api, Object, is_true
 from testbed.controlplane import ControlPlane
+from testbed.direct import NO_PROXIES
 from testbed.errors import TestbedError
 from testbed.home import home
 from testbed.images import Images
@@ -28,7 +32,6 @@ from testbed.record import Record
 from testbed.shell import run
 from testbed.waiting import until
 
-NODE_GRACE = 8
 TURN = "turn"  # the lock that a test holds, alone if it breaks things
 
 
@@ -39,26 +42,31 @@ class Cluster:
         self.instance = Instance(index)
         self._report = report
 
-    def up(self, nodes: int = 0, kwok: int = 0, *, keep: bool = True, node_grace: int = NODE_GRACE) -> None:
+    def up(self, nodes: int = 0, kwok: int = 0, *, keep: bool = True, claim: IO[str] | None = None) -> None:
         """Make sure that a healthy cluster of at least this size runs.
 
-        `keep` is False where tests start it for themselves: the last of them then ends it.
+        `keep` is False where tests start it for themselves: the last of them then ends it. With `claim`,
+        the open file of `users_file`, the caller counts as a user until the file is closed.
         """
+        _require_root()
         self.prepare(nodes, kwok)
-        with self._calm(), self._locked():
+        with self._calm(), self._locked(), self.users_file.open("w") as own:
             removal.refuse_strangers(self.instance)
-            record = self._reusable(node_grace)
+            record = self._reusable()
             if record is None:
+                self._refuse_while_used(claim or own)
                 keep = keep or self._kept()
                 removal.clean(self.instance)
-                record = Record(self._fingerprint(), node_grace, keep=keep)
+                record = Record(self._fingerprint(), keep=keep)
                 self._start_control_plane(record)
+            if claim is not None:
+                fcntl.flock(claim, fcntl.LOCK_SH)
             if nodes > record.nodes:
                 record = self._add_nodes(record, nodes)
             if kwok > record.kwok:
                 record = self._add_simulated_nodes(record, kwok)
             if keep and not record.keep:
-                record.replace(keep=True).write(self.instance.state)
+                replace(record, keep=True).write(self.instance.state)
 
     def prepare(self, nodes: int, kwok: int) -> None:
         """Build what a cluster of this size needs; before the lock is taken, so that nobody waits for it."""
@@ -74,9 +82,15 @@ class Cluster:
 
         `unless` is asked when nobody can start or end the cluster any more: if true, it stays.
         """
+        _require_root()
         with self._locked():
             if unless is None or not unless():
                 removal.clean(self.instance)
+
+    @property
+    def users_file(self) -> Path:
+        """Whoever uses the cluster holds a lock on this file."""
+        return self.instance.lock("users")
 
     @property
     def record(self) -> Record:
@@ -111,7 +125,13 @@ class Cluster:
 
     def kubectl(self, *arguments: str, given: str | None = None) -> str:
         """What kubectl prints, as administrator."""
-        return run(str(tools.binary("kubectl")), f"--kubeconfig={self.kubeconfig}", *arguments, given=given)
+        return run(
+            str(tools.binary("kubectl")),
+            f"--kubeconfig={self.kubeconfig}",
+            *arguments,
+            given=given,
+            environment=NO_PROXIES,
+        )
 
     def install_custom_resources(self, tool: str) -> None:
         """Apply a peer's CRDs from its module and wait until they are served."""
@@ -122,12 +142,21 @@ class Cluster:
     def control_plane(self) -> ControlPlane:
         """The control plane's parts, to be started again after a fault."""
         programs = tools.binaries(controlplane.PROGRAMS, self._report)
-        return ControlPlane(self.instance, self.authority, programs, self.record.node_grace)
+        return ControlPlane(self.instance, self.authority, programs)
 
     def node(self, number: int) -> Node:
         """Real node `number`, counted from 1."""
         programs = tools.binaries(node.PROGRAMS, self._report)
         return Node(self.instance, self.instance.node(number), self.authority, programs)
+
+    def start_registry(self) -> None:
+        services.start_registry(self.instance)
+
+    def start_dns(self) -> None:
+        services.start_dns(self.instance, self.authority, tools.binary("coredns", self._report))
+
+    def start_kwok(self) -> None:
+        simulated.start(self.instance, self.authority, tools.binary("kwok", self._report))
 
     def wait_ready(self, nodes: int, deadline: float) -> None:
         """Wait until real nodes 1 to `nodes` say Ready."""
@@ -143,7 +172,7 @@ class Cluster:
     def _calm(self) -> Iterator[None]:
         """No test breaks things meanwhile: what it broke would be taken for damage, and mended or cleaned away."""
         with self.instance.lock(TURN).open("w") as file:
-            fcntl.flock(file, fcntl.LOCK_SH)
+            until("the test that runs alone to end", lambda: _locks(file, fcntl.LOCK_SH), deadline=600)
             yield
 
     @contextlib.contextmanager
@@ -153,10 +182,18 @@ class Cluster:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
 
-    def _reusable(self, node_grace: int) -> Record | None:
+    def _refuse_while_used(self, users: IO[str]) -> None:
+        """A cluster that is broken or of other code is replaced, but not under the feet of running tests."""
+        if not _locks(users, fcntl.LOCK_EX):
+            raise TestbedError(
+                f"instance {self.instance.index} is used by running tests, and it is not healthy or was started by "
+                "other code; wait for them, or choose another INSTANCE"
+            )
+
+    def _reusable(self) -> Record | None:
         """The record of the running cluster, if it is whole, healthy and of this code."""
         record = Record.read(self.instance.state)
-        if record is None or record.fingerprint != self._fingerprint() or record.node_grace != node_grace:
+        if record is None or record.fingerprint != self._fingerprint():
             return None
         running = set(processes.components(self.instance.index))
         spaces = {self.instance.node(number).network_namespace for number in range(1, record.nodes + 1)}
@@ -184,13 +221,8 @@ class Cluster:
     def _start_control_plane(self, record: Record) -> None:
         began = time.monotonic()
         network.create(self.instance)
-        plane = ControlPlane(
-            self.instance,
-            Authority.create(self.instance),
-            tools.binaries(controlplane.PROGRAMS, self._report),
-            record.node_grace,
-        )
-        plane.start(self.api)
+        Authority.create(self.instance)
+        self.control_plane().start(self.api)
         record.write(self.instance.state)
         self._report(f"control plane ready in {time.monotonic() - began:.1f} s")
 
@@ -208,25 +240,26 @@ class Cluster:
         if not record.nodes:
             network.serve_cluster_addresses(self.instance, added[0].place)
         self.wait_ready(wanted, deadline=60)
-        record = record.replace(nodes=wanted)
+        record = replace(record, nodes=wanted)
         record.write(self.instance.state)
         self._report(f"{wanted} nodes ready in {time.monotonic() - began:.1f} s")
         return record
 
     def _start_services(self) -> None:
         services.bind(self.api, "system:kube-proxy", "system:node-proxier")
-        services.start_registry(self.instance)
+        self.start_registry()
         pause = tools.binary("pause", self._report)
         self.images.push_binary(pause, reference=f"{self.instance.registry}/{PAUSE}")
-        services.start_dns(self.instance, self.authority, tools.binary("coredns"), self.api)
+        services.publish_dns(self.instance, self.api)
+        self.start_dns()
 
     def _add_simulated_nodes(self, record: Record, wanted: int) -> Record:
         began = time.monotonic()
         if not record.kwok:
-            program = tools.binary("kwok", self._report)
-            simulated.start(self.instance, self.authority, program, self.api, record.node_grace)
+            simulated.allow(self.api)
+            self.start_kwok()
         simulated.create_nodes(self.api, record.kwok + 1, wanted)
-        record = record.replace(kwok=wanted)
+        record = replace(record, kwok=wanted)
         record.write(self.instance.state)
         self._report(f"{wanted} simulated nodes ready in {time.monotonic() - began:.1f} s")
         return record
@@ -243,3 +276,17 @@ class Cluster:
         for tool in tools.catalogue().values():
             digest.update(tool.key.encode())
         return digest.hexdigest()
+
+
+def _require_root() -> None:
+    if os.geteuid() != 0:
+        raise TestbedError("the test bed makes network namespaces and cgroups: run it as root (sudo make …)")
+
+
+def _locks(file: IO[str], mode: int) -> bool:
+    """Take a lock if it is free."""
+    try:
+        fcntl.flock(file, mode | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -19,6 +19,8 @@ GANG = "GenericWorkload=true,GangScheduling=true,WorkloadAwarePreemption=true,To
 # With its default a single waiting gang costs the scheduler most of a core for ever.
 SCHEDULER_GATES = f"{GANG},SchedulerPopFromBackoffQ=false"
 
+NODE_GRACE = 8  # seconds without a sign of life after which a node counts as lost
+
 AUDIT_POLICY = """apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
@@ -36,7 +38,6 @@ class ControlPlane:
     instance: Instance
     authority: Authority
     programs: dict[str, Path]
-    node_grace: int
 
     @property
     def audit_log(self) -> Path:
@@ -56,13 +57,13 @@ class ControlPlane:
             self.start_component(component)
         until(
             "the default ServiceAccount, without which no pod is admitted",
-            lambda: self._alive() and api.exists("/api/v1/namespaces/default/serviceaccounts/default"),
+            lambda: self._alive(*PROGRAMS) and api.exists("/api/v1/namespaces/default/serviceaccounts/default"),
             deadline=60,
         )
 
     def wait_serving(self, api: Api) -> None:
-        """Wait until the API server is ready; a component that ended is an error at once."""
-        until("the API server to be ready", lambda: self._alive() and api.healthy(), deadline=60)
+        """Wait until the API server is ready; if it or etcd has ended that is an error at once."""
+        until("the API server to be ready", lambda: self._alive(*PROGRAMS[:2]) and api.healthy(), deadline=60)
 
     def start_component(self, component: str) -> None:
         """Start one part without waiting for it."""
@@ -78,11 +79,10 @@ class ControlPlane:
     def _log(self, component: str) -> Path:
         return self.instance.state / "log" / f"{component}.log"
 
-    def _alive(self) -> bool:
-        """True if everything that was ever started lives, an error otherwise."""
-        for component in PROGRAMS:
-            if self._log(component).exists():
-                processes.insist(self.instance.index, component, self._log(component))
+    def _alive(self, *components: str) -> bool:
+        """True if these live, an error with the end of its log for the first that does not."""
+        for component in components:
+            processes.insist(self.instance.index, component, self._log(component))
         return True
 
     def _etcd(self) -> list[str]:
@@ -144,8 +144,8 @@ class ControlPlane:
             f"--cluster-signing-key-file={self.authority.key}",
             "--use-service-account-credentials=true",
             "--node-monitor-period=1s",
-            f"--node-monitor-grace-period={self.node_grace}s",
-            f"--node-startup-grace-period={self.node_grace + 12}s",
+            f"--node-monitor-grace-period={NODE_GRACE}s",
+            f"--node-startup-grace-period={NODE_GRACE + 12}s",
             f"--feature-gates={GANG}",
         ]
 

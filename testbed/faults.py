@@ -7,15 +7,14 @@ next test's surprise. Names of components are those of the processes: `kube-apis
 
 import base64
 import contextlib
-import json
 import signal
-import urllib.request
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from testbed import network, processes, removal
 from testbed.cluster import Cluster
 from testbed.controlplane import PROGRAMS
+from testbed.direct import post
 from testbed.errors import TestbedError
 
 
@@ -28,26 +27,15 @@ class Faults:
 
     def kill(self, component: str) -> None:
         """End a component at once; it stays dead until `start`."""
+        self._starter(component)  # what could not be started again is not killed
         processes.kill([processes.one(self._index, component)])
 
     def start(self, component: str) -> None:
-        """Start a component that was killed; API server and kubelet serve again on return."""
-        if component in PROGRAMS:
-            plane = self._cluster.control_plane()
-            plane.start_component(component)
-            if component in {"etcd", "kube-apiserver"}:
-                plane.wait_serving(self._cluster.api)
-        elif component.startswith("node"):
-            name, _, part = component.partition("/")
-            node = self._cluster.node(int(name.removeprefix("node")))
-            node.start_component(part)
-            if part == "kubelet":
-                node.wait_serving()
-        else:
-            raise TestbedError(f"{component} cannot be started on its own")
+        """Start a component that was killed; it serves again on return, if what it depends on lives."""
+        self._starter(component)()
 
     def restart(self, component: str) -> None:
-        """Kill and start."""
+        """Kill and start: connections break, and what was only in memory is gone."""
         self.kill(component)
         self.start(component)
 
@@ -60,15 +48,22 @@ class Faults:
         finally:
             self.start(component)
 
+    def freeze(self, component: str) -> None:
+        """Stop a component (SIGSTOP): its sockets stay open and nobody answers, until `resume`."""
+        processes.send([processes.one(self._index, component)], signal.SIGSTOP)
+
+    def resume(self, component: str) -> None:
+        """Undo `freeze`."""
+        processes.send([processes.one(self._index, component)], signal.SIGCONT)
+
     @contextlib.contextmanager
     def frozen(self, component: str) -> Iterator[None]:
-        """A component is stopped (SIGSTOP) for a while: its sockets stay open and nobody answers."""
-        process = processes.one(self._index, component)
-        processes.send([process], signal.SIGSTOP)
+        """A component is frozen for a while."""
+        self.freeze(component)
         try:
             yield
         finally:
-            processes.send([process], signal.SIGCONT)
+            self.resume(component)
 
     @contextlib.contextmanager
     def cut_off(self, number: int) -> Iterator[None]:
@@ -111,13 +106,36 @@ class Faults:
         The API server's watch cache may still serve a recent version; a restart empties it.
         """
         key = base64.b64encode(b"/").decode()
-        answer = self._etcd("range", {"key": key, "limit": "1"})
-        revision = int(answer["header"]["revision"])
-        self._etcd("compaction", {"revision": str(revision), "physical": True})
+        etcd = f"{self._cluster.control_plane().etcd_url}/v3/kv"
+        revision = int(post(f"{etcd}/range", {"key": key, "limit": "1"})["header"]["revision"])
+        post(f"{etcd}/compaction", {"revision": str(revision), "physical": True})
         return revision
 
-    def _etcd(self, call: str, body: dict[str, Any]) -> dict[str, Any]:
-        url = f"{self._cluster.control_plane().etcd_url}/v3/kv/{call}"
-        with urllib.request.urlopen(url, data=json.dumps(body).encode(), timeout=10) as response:
-            answer: dict[str, Any] = json.load(response)
-        return answer
+    def _starter(self, component: str) -> Callable[[], None]:
+        """What starts a component again."""
+        alone = {
+            "coredns": self._cluster.start_dns,
+            "kwok": self._cluster.start_kwok,
+            "registry": self._cluster.start_registry,
+        }
+        place, _, daemon = component.partition("/")
+        if component in alone:
+            return alone[component]
+        if component in PROGRAMS:
+            return partial(self._start_in_control_plane, component)
+        if place.startswith("node") and daemon in {"containerd", "kubelet", "kube-proxy"}:
+            return partial(self._start_on_node, int(place.removeprefix("node")), daemon)
+        known = ", ".join([*PROGRAMS, *alone, "node<n>/containerd", "node<n>/kubelet", "node<n>/kube-proxy"])
+        raise TestbedError(f"{component} is no component that can be killed and started; there are: {known}")
+
+    def _start_in_control_plane(self, component: str) -> None:
+        plane = self._cluster.control_plane()
+        plane.start_component(component)
+        if {"etcd", "kube-apiserver"} <= processes.components(self._index).keys():
+            plane.wait_serving(self._cluster.api)
+
+    def _start_on_node(self, number: int, daemon: str) -> None:
+        node = self._cluster.node(number)
+        node.start_component(daemon)
+        if daemon == "kubelet":
+            node.wait_serving()

@@ -5,6 +5,7 @@ a blackhole route per instance keeps every packet on this machine. Instance i ow
 (nodes and pods) and 198.19.(32i).0/19 (services), so at most eight instances fit.
 """
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +15,14 @@ from testbed.home import home
 INSTANCES = 8
 NODES = 15
 CLUSTER_DOMAIN = "cluster.local"
+
+
+def chosen_index() -> int:
+    """The test bed that the environment (INSTANCE) asks for."""
+    named = os.environ.get("INSTANCE", "0")
+    if not named.isdigit():
+        raise TestbedError(f"INSTANCE={named!r} is not a number")
+    return int(named)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ forward, and a blackhole route drops what has no better one.
 
 import json
 import re
+from pathlib import Path
 
 from testbed.instance import Instance, NodePlace
 from testbed.shell import attempt, run
@@ -24,6 +25,7 @@ def create(instance: Instance) -> None:
 
 def attach(instance: Instance, node: NodePlace, peers: list[NodePlace]) -> None:
     """Give a node its namespace, its link to the bridge and the routes to and from its peers' pods."""
+    _require_bridge_filter()
     namespace = node.network_namespace
     _batch(
         [
@@ -123,3 +125,9 @@ def routes(instance: Instance) -> list[str]:
 def _batch(lines: list[str], namespace: str | None = None) -> None:
     where = ["-n", namespace] if namespace else []
     run("ip", *where, "-batch", "-", given="\n".join(lines) + "\n")
+
+
+def _require_bridge_filter() -> None:
+    """A reply from a pod on the same node must pass kube-proxy's rules although it stays on a bridge."""
+    if not Path("/proc/sys/net/bridge").exists():
+        run("modprobe", "br_netfilter")

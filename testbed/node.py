@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from testbed import cgroups, network, nodeconfig, processes, removal
+from testbed.direct import answers
 from testbed.instance import Instance, NodePlace
 from testbed.pki import Authority, Identity
-from testbed.waiting import answers, until
+from testbed.waiting import until
 
 PROGRAMS = ("containerd", "containerd-shim-runc-v2", "kubelet", "kube-proxy")
 
@@ -88,8 +89,8 @@ class Node:
 
     def power_off(self) -> None:
         """End everything of the node at once, as a power cut would, and forget what was in memory."""
+        network.cut(self.place)  # first: nobody hears a machine that loses power say goodbye
         removal.end_node(self.instance, self.place)
-        network.cut(self.place)
         for path in VOLATILE:
             shutil.rmtree(self._own(path), ignore_errors=True)
             self._own(path).mkdir(parents=True)

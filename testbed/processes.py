@@ -15,11 +15,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from testbed.direct import NO_PROXIES
 from testbed.errors import TestbedError
 from testbed.home import home
 
 MARK = "KUBEDL_TESTBED"
-_MARK = re.compile(rb"(?:^|\0)KUBEDL_TESTBED=(\d+)\|([^\0|]+)\|([^\0]+)")
+_MARK = re.compile(rf"(?:^|\0){MARK}=(\d+)\|([^\0|]+)\|([^\0]+)".encode())
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ def start(
 ) -> int:
     """Start a detached, marked process that outlives its starter; its output goes to `log`."""
     log.parent.mkdir(parents=True, exist_ok=True)
-    marked = {**os.environ, **(environment or {}), MARK: f"{instance}|{component}|{home()}"}
+    marked = {**os.environ, **NO_PROXIES, **(environment or {}), MARK: f"{instance}|{component}|{home()}"}
     writing = os.O_WRONLY | os.O_CREAT | os.O_APPEND
     return os.posix_spawnp(
         command[0],

@@ -3,7 +3,6 @@
 A test marked `disruptive` breaks something that others share, so it runs alone.
 """
 
-import os
 from collections.abc import Iterator
 
 import pytest
@@ -12,6 +11,7 @@ from testbed import namespaces, sharing
 from testbed.cluster import Cluster
 from testbed.faultproxy import FaultProxy
 from testbed.faults import Faults
+from testbed.instance import chosen_index
 
 NODES = 2
 
@@ -85,4 +85,4 @@ def proxy(cluster: Cluster) -> Iterator[FaultProxy]:
 
 
 def _cluster() -> Cluster:
-    return Cluster(int(os.environ.get("INSTANCE", "0")))
+    return Cluster(chosen_index())

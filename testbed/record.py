@@ -13,7 +13,6 @@ class Record:
     """The shape of a running cluster."""
 
     fingerprint: str
-    node_grace: int
     nodes: int = 0
     kwok: int = 0
     keep: bool = True
@@ -30,15 +29,6 @@ class Record:
         scratch = state / f"{FILE}.partial"
         scratch.write_text(json.dumps(dataclasses.asdict(self)))
         scratch.rename(state / FILE)
-
-    def replace(self, *, nodes: int | None = None, kwok: int | None = None, keep: bool | None = None) -> "Record":
-        """The same cluster grown or kept."""
-        return dataclasses.replace(
-            self,
-            nodes=self.nodes if nodes is None else nodes,
-            kwok=self.kwok if kwok is None else kwok,
-            keep=self.keep if keep is None else keep,
-        )
 
     def components(self) -> set[str]:
         """The names under which a cluster of this shape has processes."""

@@ -65,6 +65,9 @@ def clean(instance: Instance) -> None:
     for mount in reversed(_mounts(instance.state)):
         attempt("umount", "--lazy", mount)
     shutil.rmtree(instance.state, ignore_errors=True)
+    left = scan(instance)
+    if left:
+        raise TestbedError(f"instance {instance.index} could not be removed; this is left:\n{left}")
 
 
 def refuse_strangers(instance: Instance) -> None:

@@ -8,16 +8,17 @@ from pathlib import Path
 
 from testbed import processes
 from testbed.api import Api, Object
+from testbed.direct import answers
 from testbed.instance import CLUSTER_DOMAIN, Instance
 from testbed.pki import Authority
-from testbed.waiting import answers, until
+from testbed.waiting import until
 
 RBAC = "rbac.authorization.k8s.io"
 DNS_PORTS = [{"name": "dns", "port": 53, "protocol": "UDP"}, {"name": "dns-tcp", "port": 53, "protocol": "TCP"}]
 
 
 def start_registry(instance: Instance) -> None:
-    """Debian's registry, empty, with its storage in the instance's state."""
+    """Debian's registry, with its storage in the instance's state."""
     configuration = instance.state / "registry.yml"
     configuration.write_text(
         f"version: 0.1\nlog: {{level: warn}}\nhttp: {{addr: '{instance.registry}'}}\n"
@@ -28,13 +29,17 @@ def start_registry(instance: Instance) -> None:
     until("the registry", lambda: answers(f"http://{instance.registry}/v2/"), deadline=20)
 
 
-def start_dns(instance: Instance, authority: Authority, program: Path, api: Api) -> None:
-    """CoreDNS, and the Service through which pods find it."""
+def publish_dns(instance: Instance, api: Api) -> None:
+    """CoreDNS's rights, and the Service through which pods find it."""
     reads = ["get", "list", "watch"]
     slices = rule("discovery.k8s.io", ["endpointslices"], reads)
     define_role(api, "testbed:coredns", [rule("", ["services", "namespaces"], reads), slices])
     for path, body in _dns_objects(instance):
         api.create(path, body)
+
+
+def start_dns(instance: Instance, authority: Authority, program: Path) -> None:
+    """CoreDNS, answering."""
     configuration = instance.state / "Corefile"
     configuration.write_text(
         f".:53 {{\n bind {instance.gateway}\n errors\n ready {instance.gateway}:8181\n"

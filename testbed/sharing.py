@@ -18,10 +18,9 @@ def borrowed(cluster: Cluster, *, nodes: int = 0, kwok: int = 0) -> Iterator[Clu
 
     If tests started it, the last of them to leave ends it; one that `make cluster` started stays.
     """
-    with cluster.instance.lock("users").open("w") as users:
-        fcntl.flock(users, fcntl.LOCK_SH)
+    with cluster.users_file.open("w") as users:
         # What a failed start leaves stays for a look at its logs; the next start cleans it away.
-        cluster.up(nodes=nodes, kwok=kwok, keep=False)
+        cluster.up(nodes=nodes, kwok=kwok, keep=False, claim=users)
         try:
             yield cluster
         finally:

@@ -33,8 +33,6 @@ def attempt(
             check=False,
         )
     except FileNotFoundError as error:
-        raise TestbedError(
-            f"{command[0]} is not installed; `make setup` installs what the test bed needs, except Go and git"
-        ) from error
+        raise TestbedError(f"{command[0]} is not installed; `make setup` installs what the test bed needs") from error
     except subprocess.TimeoutExpired as error:
         raise TestbedError(f"{' '.join(command)} did not end within {timeout:g} s") from error

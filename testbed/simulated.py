@@ -8,6 +8,7 @@ from pathlib import Path
 
 from testbed import processes, services, tools
 from testbed.api import Api, Object, is_true
+from testbed.controlplane import NODE_GRACE
 from testbed.instance import Instance
 from testbed.pki import Authority
 from testbed.services import rule
@@ -18,8 +19,8 @@ KIND = "kwok"
 SELECTOR = f"{LABEL}%3D{KIND}"
 
 
-def start(instance: Instance, authority: Authority, program: Path, api: Api, node_grace: int) -> None:
-    """The kwok controller, with rights on nodes, pods and leases only."""
+def allow(api: Api) -> None:
+    """kwok's rights: nodes, pods and leases only."""
     services.define_role(
         api,
         "testbed:kwok",
@@ -30,6 +31,10 @@ def start(instance: Instance, authority: Authority, program: Path, api: Api, nod
             rule("coordination.k8s.io", ["leases"], ["get", "list", "watch", "create", "patch", "update"]),
         ],
     )
+
+
+def start(instance: Instance, authority: Authority, program: Path) -> None:
+    """The kwok controller."""
     stages = instance.state / "kwok-stages.yaml"
     stages.write_text("\n---\n".join(file.read_text() for file in _stage_files()))
     command = [
@@ -39,7 +44,7 @@ def start(instance: Instance, authority: Authority, program: Path, api: Api, nod
         "--manage-all-nodes=false",
         f"--manage-nodes-with-label-selector={LABEL}={KIND}",
         # kwok renews at a quarter of the duration: two renewals within the controller-manager's grace.
-        f"--node-lease-duration-seconds={2 * node_grace}",
+        f"--node-lease-duration-seconds={2 * NODE_GRACE}",
         f"--server-address=127.0.0.1:{instance.loopback_port(4)}",
     ]
     processes.start(instance.index, "kwok", command, instance.state / "log" / "kwok.log")

@@ -115,10 +115,14 @@ def _build(tool: Tool, names: list[str], report: Report) -> None:
 
 
 def _compile(tool: Tool, names: list[str], target: Path) -> None:
+    if not shutil.which("go"):
+        raise TestbedError("go is not installed; CONTRIBUTING says which version the test bed needs")
     # Several packages in one call share the compiler's work; only a single one may be given a name.
     output = f"{target}/{names[0]}" if len(names) == 1 else f"{target}/"
     # Without -buildvcs=false Go asks git about the checkout, which refuses root in somebody else's clone.
-    command = ["go", "-C", str(SOURCES / tool.name), "build", "-mod=readonly", "-trimpath", "-buildvcs=false"]
+    # A build must end with its starter, else it would write into the next one's files.
+    command = ["setpriv", "--pdeathsig=KILL", "go", "-C", str(SOURCES / tool.name), "build"]
+    command += ["-mod=readonly", "-trimpath", "-buildvcs=false"]
     command += ["-o", output]
     command += ["-tags", tool.directives.get("tags", "")]
     command += ["-ldflags", f"-s -w {tool.directives.get('ldflags', '')}".strip()]

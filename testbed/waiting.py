@@ -5,7 +5,6 @@ gone) has no event to subscribe to. The error says what was waited for and what 
 """
 
 import time
-import urllib.request
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -41,9 +40,3 @@ def until(
         if left <= 0:
             raise DeadlineError(f"waited {deadline:g} s for {what}; last seen: {seen}")
         pause(min(interval, left))
-
-
-def answers(url: str) -> bool:
-    """A condition: a probe's address answers 200."""
-    with urllib.request.urlopen(url, timeout=2) as response:
-        return bool(response.status == 200)

@@ -34,7 +34,7 @@ def _all(machine: Machine) -> tuple[float, str]:
     for target in TARGETS:
         step = time.monotonic()
         done = machine.run("make", "--no-print-directory", "-C", "/kubedl", target, instance=INSTANCE)
-        said += done.stdout
+        said += done.stdout + done.stderr
         print(f"  make {target}: {time.monotonic() - step:.0f} s", file=sys.stderr, flush=True)
         if done.returncode:
             machine.run("make", "-C", "/kubedl", "cluster-down", instance=INSTANCE)

@@ -23,20 +23,22 @@ def main() -> int:
             ["bash", "-euxc", commands], cwd=clone, env=environment, stdout=subprocess.PIPE, text=True, check=False
         )
         print(done.stdout, file=sys.stderr)
-        subprocess.run(["make", "cluster-down"], cwd=clone, env=environment, stdout=sys.stderr, check=False)
-    if done.returncode:
-        sys.exit(f"the instructions end with {done.returncode}")
+        if done.returncode:
+            subprocess.run(["make", "cluster-down"], cwd=clone, env=environment, stdout=sys.stderr, check=False)
+    if done.returncode or "hello" not in done.stdout.splitlines():
+        sys.exit(f"the instructions end with {done.returncode}, or the pod did not say hello")
     print(json.dumps(len(re.findall(r"^node\d+ +Ready ", done.stdout, re.MULTILINE))))
     return 0
 
 
 def instructions(text: str) -> str:
-    """The first block of commands below the heading; cloning itself has happened."""
-    section = text.partition(HEADING)[2]
-    block = re.search(r"```sh\n(.*?)```", section, re.DOTALL)
-    if not block:
+    """All commands of the section; cloning itself has happened."""
+    section = text.partition(HEADING)[2].partition("\n## ")[0]
+    blocks = re.findall(r"```sh\n(.*?)```", section, re.DOTALL)
+    if not blocks:
         sys.exit(f"CONTRIBUTING.md has no commands below {HEADING!r}")
-    return "\n".join(line for line in block.group(1).splitlines() if not line.startswith(("git clone", "cd ")))
+    lines = "".join(blocks).splitlines()
+    return "\n".join(line for line in lines if not line.startswith(("git clone", "cd ")))
 
 
 if __name__ == "__main__":

@@ -77,6 +77,7 @@ class Exchange:
         self._upstream = upstream
         self._call = parse_request(request.method, request.raw_path)
         self._upstream_status: int | None = None
+        self._client_left = False
 
     async def run(self) -> web.StreamResponse:
         """Answer the call, or return a response to a connection that is closed by then."""
@@ -127,7 +128,11 @@ class Exchange:
                 return None
 
     async def _answer(self, rule: "Rule | None", body: bytes) -> web.StreamResponse:
-        response = await self._traffic.outlast_client(self._forward(rule, body))
+        try:
+            response = await self._traffic.outlast_client(self._forward(rule, body))
+        except asyncio.CancelledError:
+            self._client_left = True
+            raise
         if rule is not None and (faulty := await self._after_answer(rule, response.status)) is not None:
             return faulty
         self._record(response.status)
@@ -140,6 +145,8 @@ class Exchange:
         async with self._upstream.send(request.method, request.raw_path, headers, body) as answer:
             self._upstream_status = answer.status
             body = await read_whole(answer)
+            if self._client_left:
+                self._record(None)
             return web.Response(status=answer.status, headers=end_to_end(answer.headers), body=body)
 
     async def _stream(self, rule: "Rule | None") -> web.StreamResponse:

@@ -36,6 +36,23 @@ def test_a_killed_component_is_gone_until_started(cluster: Cluster, faults: Faul
     assert processes.one(cluster.instance.index, "kube-scheduler").pid != before
 
 
+def test_two_parts_can_be_dead_at_once(cluster: Cluster, faults: Faults) -> None:
+    """Starting one does not wait for what is dead on purpose."""
+    with faults.dead("kube-scheduler"):
+        faults.restart("kube-apiserver")
+    faults.kill("kube-apiserver")
+    with faults.dead("etcd"):
+        pass
+    faults.start("kube-apiserver")
+    assert cluster.api.healthy()
+
+
+def test_what_cannot_be_started_is_not_killed(faults: Faults) -> None:
+    """The message lists what there is."""
+    with pytest.raises(TestbedError, match="no component that can be killed and started; there are: etcd"):
+        faults.kill("node1/holder")
+
+
 def test_a_restarted_api_server_keeps_its_objects(cluster: Cluster, faults: Faults, namespace: str) -> None:
     """A restart breaks connections, not data."""
     path = f"/api/v1/namespaces/{namespace}/configmaps"

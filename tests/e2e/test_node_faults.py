@@ -47,6 +47,19 @@ def test_a_lost_node_is_replaced_by_an_empty_one(workspace: Workspace, faults: F
     workspace.succeeded("new")
 
 
+@pytest.mark.parametrize("component", ["coredns", "registry"])
+def test_services_beside_the_nodes_come_back(
+    workspace: Workspace, faults: Faults, base_image: str, component: str
+) -> None:
+    """A dead registry loses no image, a dead DNS no name."""
+    before = processes.one(workspace.cluster.instance.index, component).pid
+    faults.restart(component)
+    assert processes.one(workspace.cluster.instance.index, component).pid != before
+    workspace.start(pod("client", base_image).running("getent", "hosts", "kubernetes.default.svc.cluster.local"))
+    workspace.succeeded("client")
+    assert workspace.cluster.image("base") == base_image
+
+
 def test_pods_outlive_their_kubelet(workspace: Workspace, faults: Faults, base_image: str) -> None:
     """A kubelet that dies and returns finds its containers running."""
     workspace.start(pod("calm", base_image).on("node1").running("sleep", "600"))

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from testbed.direct import answers
+from testbed.waiting import until
 from tests.builders import headless_service, pod, service
 from tests.e2e.workspace import Workspace
 
@@ -52,6 +54,7 @@ def test_a_service_address_leads_to_its_pod(workspace: Workspace, base_image: st
     workspace.running("server", "client")
     for caller in ("client", "server"):
         assert workspace.execute(caller, "python3", "-c", FETCH, f"http://{address}/hostname").strip() == "server"
+    assert until("the address from outside the nodes", lambda: answers(f"http://{address}/hostname"), deadline=20)
 
 
 def test_logs_and_exec(workspace: Workspace, base_image: str) -> None:

@@ -102,12 +102,19 @@ def test_list_is_its_items(server: Server, api: Api) -> None:
     assert api.list("/api/v1/pods") == [{"kind": "Pod"}]
 
 
-def test_create_posts_and_patch_merges(server: Server, api: Api) -> None:
-    """Without its content type a patch would be refused, or taken for another kind of patch."""
+def test_create_posts_json(server: Server, api: Api) -> None:
     api.create("/pods", {"a": 1})
-    api.patch("/pods/a", {"b": None})
-    assert server.requests == [("POST", "/pods", {"a": 1}), ("PATCH", "/pods/a", {"b": None})]
-    assert server.kinds == ["application/json", "application/merge-patch+json"]
+    assert server.requests == [("POST", "/pods", {"a": 1})]
+    assert server.kinds == ["application/json"]
+
+
+@pytest.mark.parametrize(("status", "later"), [(429, True), (503, True), (404, False), (422, False)])
+def test_not_now_is_told_from_no(server: Server, api: Api, status: int, *, later: bool) -> None:
+    """Whoever waits for the API server (`until`) goes on when it is busy and stops when it refuses."""
+    server.says(status, {"message": "no"})
+    with pytest.raises(ApiError) as error:
+        api.get("/pods")
+    assert isinstance(error.value, OSError) is later
 
 
 @pytest.mark.parametrize("user", ["admin", "system:kube-scheduler"])

@@ -1,13 +1,14 @@
 """Definitions of images: what they may say, and when an image counts as another one."""
 
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from testbed.errors import TestbedError
-from testbed.images import Images
+from testbed.images import Images, lock
 from testbed.images.catalogue import DEFINITIONS, Catalogue
 
 BASE = 'suite = "trixie"\npython = "3.13"\npackages = ["python3"]\n'
@@ -133,3 +134,16 @@ def test_wheels_are_pinned_by_hash_and_from_nowhere_in_particular(file: Path) ->
     assert "://" not in file.read_text()
     unneeded = KNOWN.definition(file.name.split(".")[0]).unneeded_wheels
     assert [line for line in requirements if line.split("==")[0] in unneeded] == []
+
+
+@pytest.mark.parametrize("name", Catalogue().names())
+def test_pinned_wheels_are_those_of_the_wishes(name: str) -> None:
+    """A changed `.requirements.in` without `python -m testbed.images.lock` would build yesterday's image."""
+    assert lock.current(Catalogue().definition(name))
+
+
+def test_changed_wishes_are_noticed(tmp_path: Path) -> None:
+    shutil.copytree(DEFINITIONS, tmp_path, dirs_exist_ok=True)
+    wishes = tmp_path / "jax.requirements.in"
+    wishes.write_text(wishes.read_text() + "optax\n")
+    assert not lock.current(Catalogue(tmp_path).definition("jax"))

@@ -9,15 +9,18 @@ import fcntl
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import cast
+from typing import IO, cast
 
 import pytest
 
 from testbed import sharing
 from testbed.cluster import Cluster
+from testbed.errors import DeadlineError, TestbedError
 from testbed.instance import Instance
 from testbed.record import Record
+from testbed.waiting import until
 
 flock = fcntl.flock
 
@@ -38,8 +41,13 @@ class StandIn:
     shapes: list[tuple[int, int, bool]] = field(default_factory=list)
     ended: int = 0
 
-    def up(self, *, nodes: int, kwok: int, keep: bool) -> None:
+    @property
+    def users_file(self) -> Path:
+        return self.instance.lock("users")
+
+    def up(self, *, nodes: int, kwok: int, keep: bool, claim: IO[str]) -> None:
         self.shapes.append((nodes, kwok, keep))
+        fcntl.flock(claim, fcntl.LOCK_SH)
 
     def down(self, unless: Callable[[], bool]) -> None:
         self.ended += not unless()
@@ -137,7 +145,7 @@ def test_borrowed_cluster_has_the_wanted_shape_and_is_not_kept(stand_in: StandIn
 
 
 def test_last_user_ends_the_cluster_that_tests_started(stand_in: StandIn, cluster: Cluster, tmp_path: Path) -> None:
-    Record("fingerprint", 8, keep=False).write(tmp_path)
+    Record("fingerprint", keep=False).write(tmp_path)
     with sharing.borrowed(cluster):
         with sharing.borrowed(cluster):
             pass
@@ -146,7 +154,7 @@ def test_last_user_ends_the_cluster_that_tests_started(stand_in: StandIn, cluste
 
 
 def test_cluster_ends_even_if_its_last_test_fails(stand_in: StandIn, cluster: Cluster, tmp_path: Path) -> None:
-    Record("fingerprint", 8, keep=False).write(tmp_path)
+    Record("fingerprint", keep=False).write(tmp_path)
     with pytest.raises(ZeroDivisionError), sharing.borrowed(cluster):
         raise ZeroDivisionError
     assert stand_in.ended == 1
@@ -154,7 +162,7 @@ def test_cluster_ends_even_if_its_last_test_fails(stand_in: StandIn, cluster: Cl
 
 def test_cluster_that_somebody_keeps_is_left_running(stand_in: StandIn, cluster: Cluster, tmp_path: Path) -> None:
     """Whoever typed `make cluster` wants it after the tests too."""
-    Record("fingerprint", 8, keep=True).write(tmp_path)
+    Record("fingerprint", keep=True).write(tmp_path)
     with sharing.borrowed(cluster):
         pass
     assert stand_in.ended == 0
@@ -171,7 +179,7 @@ def test_newcomer_waits_while_the_last_user_ends_the_cluster(
     stand_in: StandIn, cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else it would borrow what is being taken down."""
-    Record("fingerprint", 8, keep=False).write(tmp_path)
+    Record("fingerprint", keep=False).write(tmp_path)
     seen: list[bool] = []
 
     def down(unless: Callable[[], bool]) -> None:
@@ -186,11 +194,26 @@ def test_newcomer_waits_while_the_last_user_ends_the_cluster(
     assert seen == [True]
 
 
-def test_a_start_waits_while_a_test_breaks_things(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It would wake what the test froze, or take the cluster for broken and clean it away."""
+@pytest.fixture
+def other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cluster:
+    """A real cluster object whose locks are in a directory of the test, and which starts nothing."""
     monkeypatch.setattr(Instance, "lock", lambda _, name: tmp_path / name)
     monkeypatch.setattr(Cluster, "prepare", lambda *_: None)
-    monkeypatch.setattr(Cluster, "_locked", lambda _: pytest.fail("it did not wait"))
-    other = Cluster(7)
-    with sharing.turn(other, alone=True), impatient(monkeypatch), pytest.raises(BlockingIOError):
+    monkeypatch.setattr(Cluster, "_reusable", lambda _: None)
+    monkeypatch.setattr("testbed.cluster.removal.clean", lambda _: pytest.fail("it would clean a cluster in use"))
+    return Cluster(7)
+
+
+def test_a_start_waits_while_a_test_breaks_things(other: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would wake what the test froze, or take the cluster for broken and clean it away."""
+    monkeypatch.setattr("testbed.cluster.until", partial(until, pause=lambda _: None, clock=iter(range(1000)).__next__))
+    with sharing.turn(other, alone=True), pytest.raises(DeadlineError, match="the test that runs alone"):
         other.up()
+
+
+def test_a_cluster_in_use_is_not_replaced(other: Cluster) -> None:
+    """Another checkout, or a node that is slow for a moment, must not end the cluster of running tests."""
+    with other.users_file.open("w") as users:
+        flock(users, fcntl.LOCK_SH)
+        with pytest.raises(TestbedError, match="is used by running tests"):
+            other.up()

@@ -189,7 +189,7 @@ class TestBuild:
 
     def test_failed_build_shows_the_compiler_s_words_and_leaves_no_program(self, sources: Path) -> None:
         directory = define(sources, "hello", main="package main\n\nfunc main() { missing() }\n")
-        with pytest.raises(TestbedError, match=r"(?s)^go -C \S+/hello build .*undefined: missing"):
+        with pytest.raises(TestbedError, match=r"(?s) go -C \S+/hello build .*undefined: missing"):
             tools.binary("hello", quiet)
         assert not (tools.load(directory).directory / "hello").exists()
 
@@ -222,5 +222,5 @@ class TestBuild:
     ) -> None:
         define(sources, "hello")
         monkeypatch.setenv("PATH", "/nonexistent")
-        with pytest.raises(TestbedError, match="go is not installed; `make setup`"):
+        with pytest.raises(TestbedError, match="go is not installed; CONTRIBUTING"):
             tools.binary("hello", quiet)
