@@ -18,6 +18,7 @@ from testbed.faultproxy import (
     Match,
     RuleNeverFiredError,
 )
+from testbed.waiting import until
 from tests.unit.testbed.test_faultproxy.api_server import ApiServer
 
 PODS = "/api/v1/namespaces/team/pods"
@@ -209,6 +210,8 @@ def test_a_delayed_write_arrives_after_its_client_gave_up(
 
     api_server.wait_received(2)
     assert [received.method for received in api_server.received] == ["GET", "POST"]
+    committed = ("create", "pods", "team", "", "", None, 201)
+    until("the write on record", lambda: committed in proxy.calls, deadline=10, interval=0.01)
 
 
 def test_upgrades_are_refused(api_server: ApiServer, proxy: FaultProxy, client: http.client.HTTPSConnection) -> None:
