@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-from proofs.claims import Claim, Value, load, result
+from proofs.claims import Claim, Value, at_size, load, result
 from proofs.page import Row, write
 
 ROOT = Path(__file__).parents[1]
@@ -25,7 +25,7 @@ def main() -> int:
     parser.add_argument("area")
     parser.add_argument("--size", choices=("full", "small"), default="full")
     arguments = parser.parse_args()
-    claims = [claim for claim in load(arguments.area) if arguments.size == "full" or claim.small]
+    claims = at_size(load(arguments.area), arguments.size)
     outputs: dict[str, str] = {}
     rows = []
     for claim in claims:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from proofs.claims import Claim, Value, load, result
+from proofs.claims import Claim, Value, at_size, load, result
 from proofs.page import Row
 
 ROOT = Path(__file__).parents[3]
@@ -46,6 +46,16 @@ def test_a_bar(bar: str, measured: Value, *, met: bool) -> None:
 def test_a_result_is_the_last_line(output: str, value: str, measured: Value) -> None:
     """Whatever else a command prints."""
     assert result(output, value) == measured
+
+
+def test_ci_measures_what_is_small_with_bars_that_a_busy_machine_meets() -> None:
+    """And the full run measures everything with the bars as they are claimed."""
+    quick = Claim("a", "true", "<= 15", small_bar="<= 60")
+    exact = Claim("b", "true", "== 0")
+    long = Claim("c", "true", "<= 60", small=False)
+    claims = [quick, exact, long]
+    assert at_size(claims, "full") == claims
+    assert [claim.bar for claim in at_size(claims, "small")] == ["<= 60", "== 0"]
 
 
 def test_a_row_shows_what_fell_short() -> None:
