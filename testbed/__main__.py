@@ -63,7 +63,7 @@ def _environment(cluster: Cluster, _: argparse.Namespace) -> int:
 
 
 def _prepare(cluster: Cluster, arguments: argparse.Namespace) -> int:
-    cluster.prepare(arguments.nodes, arguments.kwok)
+    cluster.parts.prepare(arguments.nodes, arguments.kwok)
     for name in arguments.images:
         cluster.images.ensure(name)
     return 0

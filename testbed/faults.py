@@ -78,7 +78,7 @@ class Faults:
     @contextlib.contextmanager
     def powered_off(self, number: int) -> Iterator[None]:
         """A node loses power for a while: every process of it dies at once."""
-        node = self._cluster.node(number)
+        node = self._cluster.parts.node(number)
         node.power_off()
         try:
             yield
@@ -95,10 +95,10 @@ class Faults:
         """A new, empty node takes the place of a lost one."""
         record = self._cluster.record
         peers = [self._cluster.instance.node(peer) for peer in range(1, record.nodes + 1) if peer != number]
-        node = self._cluster.node(number)
+        node = self._cluster.parts.node(number)
         node.prepare(peers)
         node.boot()
-        self._cluster.wait_ready(record.nodes, deadline=60)
+        self._cluster.parts.wait_ready(record.nodes, deadline=60)
 
     def compact(self) -> int:
         """Compact etcd to its newest revision: older watches get 410 Gone. Returns that revision.
@@ -106,7 +106,7 @@ class Faults:
         The API server's watch cache may still serve a recent version; a restart empties it.
         """
         key = base64.b64encode(b"/").decode()
-        etcd = f"{self._cluster.control_plane().etcd_url}/v3/kv"
+        etcd = f"{self._cluster.parts.control_plane().etcd_url}/v3/kv"
         revision = int(post(f"{etcd}/range", {"key": key, "limit": "1"})["header"]["revision"])
         post(f"{etcd}/compaction", {"revision": str(revision), "physical": True})
         return revision
@@ -114,9 +114,9 @@ class Faults:
     def _starter(self, component: str) -> Callable[[], None]:
         """What starts a component again."""
         alone = {
-            "coredns": self._cluster.start_dns,
-            "kwok": self._cluster.start_kwok,
-            "registry": self._cluster.start_registry,
+            "coredns": self._cluster.parts.start_dns,
+            "kwok": self._cluster.parts.start_kwok,
+            "registry": self._cluster.parts.start_registry,
         }
         place, _, daemon = component.partition("/")
         if component in alone:
@@ -129,13 +129,13 @@ class Faults:
         raise TestbedError(f"{component} is no component that can be killed and started; there are: {known}")
 
     def _start_in_control_plane(self, component: str) -> None:
-        plane = self._cluster.control_plane()
+        plane = self._cluster.parts.control_plane()
         plane.start_component(component)
         if {"etcd", "kube-apiserver"} <= processes.components(self._index).keys():
             plane.wait_serving(self._cluster.api)
 
     def _start_on_node(self, number: int, daemon: str) -> None:
-        node = self._cluster.node(number)
+        node = self._cluster.parts.node(number)
         node.start_component(daemon)
         if daemon == "kubelet":
             node.wait_serving()

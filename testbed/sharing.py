@@ -4,15 +4,16 @@ All of it is file locks, which the kernel gives back when their holder is killed
 leave a cluster claimed for ever.
 """
 
-import contextlib
-import fcntl
 from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO
 
+from testbed import locks
 from testbed.cluster import TURN, Cluster
 from testbed.record import Record
 
 
-@contextlib.contextmanager
+@contextmanager
 def borrowed(cluster: Cluster, *, nodes: int = 0, kwok: int = 0) -> Iterator[Cluster]:
     """A running cluster for as long as the block lasts.
 
@@ -24,28 +25,24 @@ def borrowed(cluster: Cluster, *, nodes: int = 0, kwok: int = 0) -> Iterator[Clu
         try:
             yield cluster
         finally:
-            _leave(cluster, users.fileno())
+            _leave(cluster, users)
 
 
-@contextlib.contextmanager
+@contextmanager
 def turn(cluster: Cluster, *, alone: bool) -> Iterator[None]:
     """A test's turn: together with others, or alone while it breaks things.
 
     Whoever wants to be alone holds the gate while waiting, else a stream of others would starve him.
     """
-    mode = fcntl.LOCK_EX if alone else fcntl.LOCK_SH
-    with cluster.instance.lock("gate").open("w") as gate, cluster.instance.lock(TURN).open("w") as turns:
-        fcntl.flock(gate, fcntl.LOCK_EX)
-        fcntl.flock(turns, mode)
-        fcntl.flock(gate, fcntl.LOCK_UN)
+    mode = locks.EXCLUSIVE if alone else locks.SHARED
+    with locks.held(cluster.instance.lock("gate")) as gate, locks.held(cluster.instance.lock(TURN), mode):
+        locks.release(gate)
         yield
 
 
-def _leave(cluster: Cluster, users: int) -> None:
+def _leave(cluster: Cluster, users: IO[str]) -> None:
     def needed() -> bool:
-        try:
-            fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not locks.take_if_free(users, locks.EXCLUSIVE):
             return True  # somebody else still uses it
         record = Record.read(cluster.instance.state)
         return record is None or record.keep

@@ -25,7 +25,8 @@ def allow(api: Api) -> None:
         api,
         "testbed:kwok",
         [
-            rule("", ["nodes", "pods"], ["get", "list", "watch", "patch", "update", "delete"]),
+            rule("", ["nodes"], ["get", "list", "watch"]),
+            rule("", ["pods"], ["get", "list", "watch", "patch", "update", "delete"]),
             rule("", ["nodes/status", "pods/status"], ["patch", "update"]),
             rule("", ["events"], ["create", "patch", "update"]),
             rule("coordination.k8s.io", ["leases"], ["get", "list", "watch", "create", "patch", "update"]),

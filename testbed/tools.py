@@ -6,17 +6,16 @@ packages of its `tool` lines, or its own main package; comments in the go.mod th
 A binary is built when first asked for, into a directory named by the hash of the tool's files.
 """
 
-import fcntl
 import hashlib
 import json
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from testbed import locks
 from testbed.errors import TestbedError
 from testbed.home import home
 from testbed.shell import run
@@ -92,7 +91,8 @@ def module_files(name: str, directive: str) -> Path:
 def _ensure(tool: Tool, names: list[str], report: Report) -> dict[str, Path]:
     paths = {name: tool.directory / name for name in names}
     if not all(path.exists() for path in paths.values()):
-        with _locked(tool):
+        tool.directory.parent.mkdir(parents=True, exist_ok=True)
+        with locks.held(tool.directory.with_suffix(".lock")):
             missing = [name for name, path in paths.items() if not path.exists()]
             if missing:  # another process may have built them while this one waited
                 _build(tool, missing, report)
@@ -128,14 +128,6 @@ def _compile(tool: Tool, names: list[str], target: Path) -> None:
     command += ["-ldflags", f"-s -w {tool.directives.get('ldflags', '')}".strip()]
     command += [tool.packages[name] for name in names]
     run(*command, timeout=3600, environment={"CGO_ENABLED": "0"})
-
-
-@contextmanager
-def _locked(tool: Tool) -> Iterator[None]:
-    tool.directory.parent.mkdir(parents=True, exist_ok=True)
-    with tool.directory.with_suffix(".lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def _tool_lines(go_mod: str) -> list[str]:

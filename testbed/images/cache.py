@@ -5,11 +5,12 @@ A finished directory appears under its final name in one rename. Until then ever
 directory: its builder is dead.
 """
 
-import fcntl
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from testbed import locks
 
 
 def build_once(directory: Path, name: str, key: str, build: Callable[[Path], Path]) -> Path:
@@ -18,18 +19,11 @@ def build_once(directory: Path, name: str, key: str, build: Callable[[Path], Pat
     if finished.exists():
         return finished
     directory.mkdir(parents=True, exist_ok=True)
-    with _locked(directory / f"{name}.lock"):
+    with locks.held(directory / f"{name}.lock"):
         if not finished.exists():  # another process may have built it while this one waited
             with _scratch(directory / f"{name}.partial") as scratch:
                 build(scratch).rename(finished)
     return finished
-
-
-@contextmanager
-def _locked(file: Path) -> Iterator[None]:
-    with file.open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 @contextmanager

@@ -24,7 +24,7 @@ def test_writes_are_in_the_audit_log(cluster: Cluster, namespace: str) -> None:
     cluster.api.create(f"/api/v1/namespaces/{namespace}/configmaps", {"metadata": {"name": "traced"}})
 
     def traced() -> bool:
-        lines = cluster.control_plane().audit_log.read_text().splitlines()
+        lines = cluster.audit_log.read_text().splitlines()
         references = (json.loads(line).get("objectRef", {}) for line in lines if "traced" in line)
         return any(reference.get("namespace") == namespace for reference in references)
 

@@ -74,7 +74,7 @@ def _node(cluster: Cluster, name: str) -> Object:
 
 
 def _wait_whole(cluster: Cluster) -> None:
-    cluster.wait_ready(2, deadline=60)
+    cluster.parts.wait_ready(2, deadline=60)
 
 
 def _echoes(workspace: Workspace, name: str) -> bool:

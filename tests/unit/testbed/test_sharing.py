@@ -19,6 +19,7 @@ from testbed import sharing
 from testbed.cluster import Cluster
 from testbed.errors import DeadlineError, TestbedError
 from testbed.instance import Instance
+from testbed.parts import Parts
 from testbed.record import Record
 from testbed.waiting import until
 
@@ -72,7 +73,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         flock(file, mode | fcntl.LOCK_NB if threading.get_ident() == thread else mode)
 
     with monkeypatch.context() as patch:
-        patch.setattr("testbed.sharing.fcntl.flock", at_once)
+        patch.setattr("fcntl.flock", at_once)
         yield
 
 
@@ -126,7 +127,7 @@ def test_whoever_waits_to_be_alone_is_not_starved(cluster: Cluster, monkeypatch:
 
     with sharing.turn(cluster, alone=False):
         with monkeypatch.context() as patch:
-            patch.setattr("testbed.sharing.fcntl.flock", noticed)
+            patch.setattr("fcntl.flock", noticed)
             breaker = threading.Thread(target=break_things)
             breaker.start()
             assert waiting.wait(10)
@@ -198,7 +199,7 @@ def test_newcomer_waits_while_the_last_user_ends_the_cluster(
 def other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cluster:
     """A real cluster object whose locks are in a directory of the test, and which starts nothing."""
     monkeypatch.setattr(Instance, "lock", lambda _, name: tmp_path / name)
-    monkeypatch.setattr(Cluster, "prepare", lambda *_: None)
+    monkeypatch.setattr(Parts, "prepare", lambda *_: None)
     monkeypatch.setattr(Cluster, "_reusable", lambda _: None)
     monkeypatch.setattr("testbed.cluster.removal.clean", lambda _: pytest.fail("it would clean a cluster in use"))
     return Cluster(7)
