@@ -26,6 +26,7 @@ from testbed.faultproxy.status import failure, gone_event
 from testbed.faultproxy.upstream import (
     UpstreamDisconnectedError,
     UpstreamUnreachableError,
+    abort,
     end_to_end,
     read_whole,
 )
@@ -211,8 +212,7 @@ class Exchange:
         return web.json_response(failure(code, message, retry_after), status=code, headers=headers)
 
     def _drop(self) -> web.StreamResponse:
-        if self._request.transport is not None:
-            self._request.transport.abort()
+        abort(self._request.transport)
         return web.Response()
 
     def _record(self, status: int | None, rule: "Rule | None" = None) -> None:

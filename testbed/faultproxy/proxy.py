@@ -14,7 +14,7 @@ from aiohttp import web
 
 from testbed.faultproxy.exchange import Call, Exchange, Traffic
 from testbed.faultproxy.rules import Rule, RuleBook
-from testbed.faultproxy.upstream import UpstreamAddress, connect
+from testbed.faultproxy.upstream import UpstreamAddress, abort, connect
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -148,5 +148,4 @@ class FaultProxy:
 def _abort_connections(runner: web.AppRunner) -> None:
     # A polite end of TLS waits for the client, which may never read again.
     for connection in runner.server.connections if runner.server else ():
-        if connection.transport is not None:
-            connection.transport.abort()
+        abort(connection.transport)

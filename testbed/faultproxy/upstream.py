@@ -3,8 +3,9 @@
 A call goes out exactly once: nothing here retries, follows redirects or unpacks a body.
 """
 
+import asyncio
 import ssl
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING
@@ -108,11 +109,19 @@ async def read_whole(answer: aiohttp.ClientResponse) -> bytes:
         raise UpstreamDisconnectedError(str(error)) from error
 
 
+def abort(transport: asyncio.BaseTransport | None) -> None:
+    """Break a connection without a word, unless it is broken already."""
+    if isinstance(transport, asyncio.Transport):
+        # Python before 3.11.4 trips over a TLS connection that has ended meanwhile.
+        with suppress(AttributeError):
+            transport.abort()
+
+
 def _abort_unfinished(answer: aiohttp.ClientResponse) -> None:
     # An answer that was read to its end has given its connection back; any other would linger in a polite
     # end of TLS, for which a busy API server need not have the time.
-    if answer.connection is not None and answer.connection.transport is not None:
-        answer.connection.transport.abort()
+    if answer.connection is not None:
+        abort(answer.connection.transport)
 
 
 async def _send_once(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
