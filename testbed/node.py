@@ -24,6 +24,7 @@ BOUND = (
     "/etc/containerd",
     "/run/containerd",
     "/run/netns",
+    "/run/nri",  # containerd's plugin socket: two nodes that start at once would fight for it
     "/var/lib/cni",
     "/var/lib/containerd",
     "/var/lib/kubelet",
@@ -31,7 +32,7 @@ BOUND = (
     "/var/log/pods",
 )
 # On a machine these are in memory: a power cut empties them.
-VOLATILE = ("/run/containerd", "/run/netns")
+VOLATILE = ("/run/containerd", "/run/netns", "/run/nri")
 
 
 @dataclass(frozen=True)
