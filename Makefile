@@ -18,7 +18,7 @@ E2E_IMAGES := base torch
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := help
-.PHONY: help setup generate lock check test test-cluster test-e2e bench prepare cluster cluster-env cluster-down cluster-status changelog
+.PHONY: help setup generate lock check test test-cluster test-e2e bench bench-scale prepare cluster cluster-env cluster-down cluster-status changelog
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9%-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,8 +33,9 @@ $(VENV)/.installed: requirements/dev.txt
 	$(PYTHON) -m pip install --quiet --require-hashes -r requirements/dev.txt
 	touch $@
 
-generate: $(VENV)/.installed ## Write generated files anew
+generate: $(VENV)/.installed ## Write generated files anew: reference pages, CRDs, RBAC
 	$(PYTHON) -m devtools.reference
+	PYTHONPATH=src $(PYTHON) -m devtools.generate
 
 lock: $(VENV)/.installed ## Resolve the dependencies of pyproject.toml anew, with hashes
 	$(PYTHON) -m devtools.lock
@@ -47,6 +48,7 @@ check: $(VENV)/.installed ## Format, lint, types, layers, house rules, drift of 
 	$(PYTHON) -m devtools.house
 	$(PYTHON) -m devtools.lock --check
 	$(PYTHON) -m devtools.reference --check
+	PYTHONPATH=src $(PYTHON) -m devtools.generate --check
 
 test: $(VENV)/.installed ## Unit tests, in virtual time (under a minute)
 	$(PYTEST) tests/unit
@@ -59,9 +61,14 @@ test-e2e: $(VENV)/.installed ## Tests on two real nodes with real containers
 	$(PYTHON) -m testbed prepare --nodes 2 --images $(E2E_IMAGES)
 	$(PYTEST) tests/e2e $(PARALLEL)
 
-bench: $(VENV)/.installed ## Measure against a real control plane
+bench: $(VENV)/.installed ## Measure the operator beside its peers (an hour); writes docs/performance.md
 	$(PYTHON) -m testbed prepare
-	$(PYTHON) -m benchmarks
+	$(PYTHON) -m benchmarks --write
+
+bench-scale: $(VENV)/.installed ## Measure it with 100,000 pods, and among 10,000 finished jobs (an hour); writes docs/performance.md
+	$(PYTHON) -m testbed prepare --kwok 1
+	$(PYTHON) -m benchmarks.idle --write
+	$(PYTHON) -m benchmarks.scale --write
 
 prepare: $(VENV)/.installed ## Build every program and image that the tests need
 	$(PYTHON) -m testbed prepare --nodes 2 --kwok 1 --images $(E2E_IMAGES)

@@ -1,42 +1,60 @@
-"""Run the benchmarks on a control plane: JSON lines first, then a table."""
+"""All contenders at both sizes, then the times of single jobs: JSON lines as they are measured, then tables.
 
-import asyncio
+The script that makes the least writes and the operator take turns, because the machine's speed changes
+from minute to minute; their ratio is that of the medians. With `--write` the tables go to docs/performance.md.
+"""
+
+import argparse
 import json
 import sys
-from functools import partial
 
-from benchmarks.bare_pods import pods_per_second
-from testbed import namespaces, sharing
-from testbed.cluster import Cluster
-from testbed.instance import chosen_index
-from testbed.waiting import until
+from benchmarks import latency, page
+from benchmarks.creation import Figures, measure_all, summary
+from benchmarks.stage import stage
 
-SIZES = (2_000, 8_000)
+SIZES = (500, 2000)
+FIGURES = ("pods/s", "cpu s", "cpu ms/pod", "writes/job", "rss MB", "rss over idle MB", "kube-apiserver cpu s")
+TIMES = ("jobs/s", "jobs", "p50 s", "p99 s", "max s", "cores")
 
 
 def main() -> int:
-    """Measure and print."""
-    rows = []
-    with sharing.borrowed(Cluster(chosen_index(), report=_say)) as cluster:
-        for count in SIZES:
-            with namespaces.fresh(cluster.api, "bench") as namespace:
-                rate = asyncio.run(pods_per_second(cluster, namespace, count))
-            path = f"/api/v1/namespaces/{namespace}"
-            until("the pods to be gone again", partial(_gone, cluster, path), deadline=300, interval=1)
-            rows.append((count, rate))
-            print(json.dumps({"benchmark": "pods alone", "pods": count, "pods per second": round(rate, 1)}))
-    print("\npods alone    pods/s")
-    for count, rate in rows:
-        print(f"{count:>10} {rate:>9.1f}")
+    """Measure, print, and write the page if asked to."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--jobs", type=int, nargs="+", default=SIZES, help="sizes to measure at")
+    parser.add_argument("--rounds", type=int, default=3, help="turns of the script and the operator")
+    parser.add_argument("--write", action="store_true", help="write docs/performance.md")
+    chosen = parser.parse_args()
+    lines: list[str] = []
+    with stage() as cluster:
+        for jobs in chosen.jobs:
+            names = ["pods alone", *["bare", "operator"] * chosen.rounds, "kopf", "jobset"]
+            # As slow as it is, once is enough.
+            names += ["jobset default"] if jobs == min(chosen.jobs) else []
+            lines += [*creation_lines(jobs, measure_all(cluster, names, jobs)), ""]
+        times = latency.measure(cluster)
+    print(json.dumps(times))
+    lines += page.table(["job asked for → all pods exist", *TIMES], [["operator", *(times[name] for name in TIMES)]])
+    print("", *lines, sep="\n")
+    if chosen.write:
+        page.write("creation", "make bench", lines)
     return 0
 
 
-def _gone(cluster: Cluster, path: str) -> bool:
-    return not cluster.api.exists(path)
+def creation_lines(jobs: int, rows: list[Figures]) -> list[str]:
+    """The table of one size, medians where a contender ran more than once."""
+    figures = summary(rows)
+    names = dict.fromkeys(str(row["contender"]) for row in rows)
+    body = [[name, *(figures.get(f"{name} {figure}") for figure in FIGURES)] for name in names]
+    runs = "; ".join(f"{name} {_runs(rows, name)}" for name in ("bare", "operator"))
+    return [
+        *page.table([f"{jobs:,} jobs of 4 pods", *FIGURES], body),
+        "",
+        f"Operator ÷ bare: **{figures['operator/bare']}** (pods/s in turn: {runs}).",
+    ]
 
 
-def _say(line: str) -> None:
-    print(line, file=sys.stderr)
+def _runs(rows: list[Figures], name: str) -> str:
+    return ", ".join(str(row["pods/s"]) for row in rows if row["contender"] == name)
 
 
 if __name__ == "__main__":

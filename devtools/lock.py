@@ -33,9 +33,10 @@ def main() -> int:
 
 
 def targets(root: Path) -> dict[str, list[str]]:
-    """Lock file → what goes into it: one per extra, and one for developers, who need the operator's too."""
+    """Lock file → what goes into it: one per extra, and one for developers, who need the operator's and its peers'."""
     extras = _project(root)["project"]["optional-dependencies"]
-    return {name: ["--extra", name] for name in extras} | {"dev": ["--extra", "operator", "--group", "dev"]}
+    developers = ["--extra", "operator", "--group", "dev", "--group", "bench"]
+    return {name: ["--extra", name] for name in extras} | {"dev": developers}
 
 
 def current(root: Path, name: str) -> bool:

@@ -1,0 +1,68 @@
+"""The files of deploy/ that follow from the code: a CRD for each kind, RBAC; `--check` finds drift.
+
+Both directories hold nothing else: a file that no longer follows from the code is removed, or reported as drift.
+"""
+
+import argparse
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from kubedl.main.operator import GRANTS
+from kubedl.schema.crd import CustomResource
+from kubedl.schema.manifest import to_yaml
+from kubedl.schema.rbac import Grant, cluster_role, roles_of_people
+from kubedl.training.kinds import all_kinds
+
+ROOT = Path(__file__).parents[1]
+DEPLOY = ROOT / "deploy"
+
+
+def main() -> int:
+    """Write the files, or say which of them no longer fit the code."""
+    parser = argparse.ArgumentParser(prog="python -m devtools.generate", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="only compare; exit 1 on drift")
+    checking = parser.parse_args().check
+    wanted = manifests((kind.custom_resource for kind in all_kinds()), GRANTS)
+    stale = drift(DEPLOY, wanted)
+    if checking and stale:
+        names = ", ".join(f"{DEPLOY.name}/{name}" for name in stale)
+        print(f"out of date: {names}; run `make generate`", file=sys.stderr)
+        return 1
+    write(DEPLOY, {name: wanted.get(name) for name in stale})
+    return 0
+
+
+def manifests(resources: Iterable[CustomResource], grants: Iterable[Grant]) -> dict[str, str]:
+    """Every generated file by its name in deploy/, and its text."""
+    resources = tuple(resources)
+    return {
+        **{f"crds/{custom.resource.name}.yaml": to_yaml([custom.definition()]) for custom in resources},
+        "rbac/operator.yaml": cluster_role("kubedl-operator", grants),
+        "rbac/people.yaml": roles_of_people(resources),
+    }
+
+
+def drift(directory: Path, wanted: Mapping[str, str]) -> list[str]:
+    """Names of files that are missing, differ, or should not be there."""
+    present = {
+        str(path.relative_to(directory)): path.read_text()
+        for part in ("crds", "rbac")
+        for path in (directory / part).glob("*.yaml")
+    }
+    return sorted(name for name in present.keys() | wanted.keys() if present.get(name) != wanted.get(name))
+
+
+def write(directory: Path, texts: Mapping[str, str | None]) -> None:
+    """Write each file; no text means that the file goes."""
+    for name, text in texts.items():
+        path = directory / name
+        if text is None:
+            path.unlink()
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Our own objects, one module per API group. CRDs are generated from these structs; nothing else defines them."""

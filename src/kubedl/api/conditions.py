@@ -1,0 +1,47 @@
+"""Conditions as metav1 defines them: one per type, with the moment of its last change."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from kubedl.schema.structural import list_map
+from kubedl.wire.meta import Record
+
+
+class Condition(Record, frozen=True):
+    """One statement about an object, true, false or unknown since a moment."""
+
+    type: Annotated[str, Meta(max_length=316)]
+    status: Literal["True", "False", "Unknown"]
+    reason: Annotated[str, Meta(max_length=1024)] = ""
+    message: Annotated[str, Meta(max_length=32768)] = ""
+    last_transition_time: datetime | None = None
+    observed_generation: int = 0
+
+
+# One condition per type; whoever applies one leaves the others alone.
+Conditions = Annotated[tuple[Condition, ...], Meta(max_length=32, extra_json_schema=list_map("type"))]
+
+
+def find(conditions: Iterable[Condition], kind: str) -> Condition | None:
+    """The condition of that type."""
+    return next((condition for condition in conditions if condition.type == kind), None)
+
+
+def is_true(conditions: Iterable[Condition], kind: str) -> bool:
+    """Whether the condition is there and true."""
+    found = find(conditions, kind)
+    return found is not None and found.status == "True"
+
+
+def set_condition(conditions: tuple[Condition, ...], new: Condition, now: datetime) -> tuple[Condition, ...]:
+    """Put `new` in the place of its type; the moment changes only when the status does."""
+    old = find(conditions, new.type)
+    moment = old.last_transition_time if old is not None and old.status == new.status else now
+    new = msgspec.structs.replace(new, last_transition_time=moment)
+    if old is None:
+        return (*conditions, new)
+    return tuple(new if condition.type == new.type else condition for condition in conditions)

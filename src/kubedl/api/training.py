@@ -1,0 +1,191 @@
+"""What all training jobs have in common: the spec around the roles, and the status.
+
+A kind adds its own spec (the field that holds its roles, and what only it has) in its own file.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Any, ClassVar, Literal
+
+import msgspec
+from msgspec import Meta
+
+from kubedl.api.conditions import Conditions
+from kubedl.schema.pods import POD_TEMPLATE
+from kubedl.schema.structural import Rule
+from kubedl.wire.codec import Opaque
+from kubedl.wire.meta import ObjectMeta, Record
+
+GROUP = "training.kubedl.io"
+VERSION = "v1alpha1"
+MAX_REPLICAS = 10_000
+MOST = 2**31 - 1  # what clients in other languages can hold; seconds up to here are still a date
+
+CleanPodPolicy = Literal["All", "Running", "None"]
+RestartPolicy = Literal["Always", "OnFailure", "Never", "ExitCode"]
+RestartScope = Literal["Replica", "Job"]
+Phase = Literal["Running", "Ready", "Succeeded"]
+State = Literal["Created", "Queuing", "Running", "Restarting", "Suspended", "Succeeded", "Failed"]
+
+
+class Dependency(Record, frozen=True):
+    """Another role that must have come so far before this one starts."""
+
+    upstream: Annotated[str, Meta(max_length=63, description="The role that is waited for.")]
+    phase: Annotated[Phase, Meta(description="How far every replica of that role must have come.")] = "Running"
+
+
+class ReplicaSpec(Record, frozen=True):
+    """One role of a job: how many replicas, and what each runs."""
+
+    template: Annotated[
+        Opaque, Meta(description="The pod of each replica (a PodTemplateSpec).", extra_json_schema=POD_TEMPLATE)
+    ]
+    replicas: Annotated[int, Meta(ge=0, le=MAX_REPLICAS, description="How many pods this role has.")] = 1
+    restart_policy: Annotated[
+        RestartPolicy | None,
+        Meta(
+            description="What happens when a replica fails. ExitCode replaces it when the exit code says that trying "
+            "again may help (130, 137, 138, 143), and fails otherwise. The kind has a default."
+        ),
+    ] = None
+    depends_on: (
+        Annotated[
+            tuple[Dependency, ...],
+            Meta(
+                max_length=8,
+                description="Roles that must come first. Left out, the kind's own order holds; [] is none.",
+            ),
+        ]
+        | None
+    ) = None
+
+
+class SchedulingPolicy(Record, frozen=True):
+    """Wishes to the scheduler."""
+
+    min_available: Annotated[int, Meta(ge=1, le=MOST)] | None = None
+    priority: Annotated[int, Meta(ge=-MOST, le=MOST)] | None = None
+    priority_class_name: Annotated[str, Meta(max_length=253)] = ""
+    queue: Annotated[str, Meta(max_length=253)] = ""
+
+
+class LocalStorage(Record, frozen=True):
+    """A directory of a node."""
+
+    path: Annotated[str, Meta(min_length=1, max_length=4096)]
+    mount_path: Annotated[str, Meta(max_length=4096)] = ""
+    node_name: Annotated[str, Meta(max_length=253)] = ""
+
+
+class NfsStorage(Record, frozen=True):
+    """A directory of an NFS server."""
+
+    server: Annotated[str, Meta(min_length=1, max_length=253)]
+    path: Annotated[str, Meta(min_length=1, max_length=4096)] = "/"
+    mount_path: Annotated[str, Meta(max_length=4096)] = ""
+
+
+class EfsStorage(Record, frozen=True):
+    """A file system of AWS."""
+
+    volume_handle: Annotated[str, Meta(min_length=1, max_length=253)]
+    attributes: Mapping[str, str] = {}
+
+
+class Storage(Record, frozen=True):
+    """Where the model is written; exactly one of them."""
+
+    local_storage: LocalStorage | None = None
+    nfs: NfsStorage | None = None
+    efs: EfsStorage | None = msgspec.field(name="AWSEfs", default=None)
+
+    __rules__: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            "[has(self.localStorage), has(self.nfs), has(self.AWSEfs)].filter(there, there).size() == 1",
+            "exactly one of localStorage, nfs and AWSEfs",
+        ),
+    )
+
+
+class ModelOutput(Record, frozen=True):
+    """The model version that a successful job leaves behind."""
+
+    model_name: Annotated[str, Meta(max_length=253)] = ""
+    image_repo: Annotated[str, Meta(max_length=253)] = ""
+    image_tag: Annotated[str, Meta(max_length=128)] = ""
+    created_by: Annotated[str, Meta(max_length=253)] = ""
+    storage: Storage | None = None
+
+
+class JobSpec(Record, frozen=True):
+    """The part of a job's spec that every kind has."""
+
+    clean_pod_policy: Annotated[
+        CleanPodPolicy | None,
+        Meta(description="Which pods are deleted when the job has ended. The kind has a default."),
+    ] = None
+    ttl_seconds_after_finished: (
+        Annotated[int, Meta(ge=0, le=MOST, description="The job itself is deleted that long after its end.")] | None
+    ) = None
+    active_deadline_seconds: (
+        Annotated[
+            int,
+            Meta(ge=1, le=MOST, description="The job fails when it has run that long, suspended time not counted."),
+        ]
+        | None
+    ) = None
+    backoff_limit: (
+        Annotated[
+            int, Meta(ge=0, le=MOST, description="How often failed replicas are tried again before the job fails.")
+        ]
+        | None
+    ) = None
+    suspend: Annotated[bool, Meta(description="No pod runs while this is true.")] = False
+    restart_scope: Annotated[
+        RestartScope | None,
+        Meta(
+            description="What is restarted when one replica must be: it alone, or all of them. The kind has a default."
+        ),
+    ] = None
+    scheduling_policy: SchedulingPolicy | None = None
+    model_version: ModelOutput | None = None
+
+
+class ReplicaStatus(Record, frozen=True, omit_defaults=False):
+    """How the replicas of one role are."""
+
+    active: int = 0
+    ready: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    evicted: int = 0
+    restarts: int = 0
+    succeeded_indexes: str = ""
+    attempts: Mapping[str, int] = {}
+
+
+class JobStatus(Record, frozen=True):
+    """What the operator knows about a job. All that must outlive a restart of the operator is here."""
+
+    state: State | None = None
+    reason: str = ""
+    ready: str = ""
+    conditions: Conditions = ()
+    replica_statuses: Mapping[str, ReplicaStatus] = {}
+    attempt: int = 0
+    retries: int = 0
+    start_time: datetime | None = None
+    completion_time: datetime | None = None
+    model_version_name: str = ""
+    observed_generation: int = 0
+
+
+class TrainingJob(Record, frozen=True):
+    """A job of any kind; a kind narrows `spec`."""
+
+    spec: Any
+    api_version: str = f"{GROUP}/{VERSION}"
+    kind: str = ""
+    metadata: ObjectMeta = ObjectMeta()
+    status: JobStatus = JobStatus()

@@ -1,0 +1,1 @@
+"""One module per process that we run. Only here are parts put together."""

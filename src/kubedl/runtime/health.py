@@ -1,0 +1,45 @@
+"""Probes and metrics over HTTP, served by the very loop that they judge: an answer proves that it turns."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+
+from aiohttp import web
+from prometheus_client import CONTENT_TYPE_LATEST
+
+ADDRESS = "127.0.0.1:8080"  # a pod is probed from outside and needs 0.0.0.0
+
+Complaints = Callable[[], Sequence[str]]
+
+
+@asynccontextmanager
+async def serve(
+    address: str, *, dead: Complaints, missing: Complaints, metrics: Callable[[], bytes]
+) -> AsyncIterator[str]:
+    """Serve at `host:port` while the block runs; yields the address, with the real port where 0 was asked for.
+
+    `dead` names what will not come back by itself (/healthz), `missing` what has yet to come (/readyz).
+    """
+
+    async def page(_: web.Request) -> web.Response:
+        return web.Response(body=metrics(), headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+    application = web.Application()
+    application.router.add_get("/healthz", _probe(dead, "dead"))
+    application.router.add_get("/readyz", _probe(missing, "missing"))
+    application.router.add_get("/metrics", page)
+    host, _, port = address.rpartition(":")
+    runner = web.AppRunner(application, access_log=None, shutdown_timeout=1, handle_signals=False)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, host.strip("[]") or "127.0.0.1", int(port)).start()
+        yield f"{host}:{runner.addresses[0][1]}"
+    finally:
+        await runner.cleanup()
+
+
+def _probe(complaints: Complaints, what: str) -> Callable[[web.Request], Awaitable[web.Response]]:
+    async def answer(_: web.Request) -> web.Response:
+        names = complaints()
+        return web.Response(status=503 if names else 200, text="".join(f"{what}: {name}\n" for name in names) or "ok\n")
+
+    return answer

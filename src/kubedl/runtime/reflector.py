@@ -1,0 +1,158 @@
+"""Keeps a store level with the server: list once, then follow the watch, for ever.
+
+Whatever happens on the way (a cut connection, silence, history that is no longer kept, a server that lags behind), the
+store ends up equal to the server, deletions included, and never goes back in time.
+"""
+
+import asyncio
+import random
+from collections.abc import Callable, Iterable
+from typing import Generic
+
+import structlog
+
+from kubedl.kube import watch
+from kubedl.kube.client import Client
+from kubedl.kube.errors import ApiError, GoneError, InvalidError, NotFoundError, UnsureError
+from kubedl.kube.watch import Scope, Step
+from kubedl.runtime.store import Store
+from kubedl.wire.meta import Key, ObjectT, Resource
+
+BETWEEN_LISTS = 10.0  # seconds; a server in trouble is not helped by lists
+FIRST_PAUSE, LONGEST_PAUSE = 0.2, 30.0
+EVERYTHING = Scope()
+
+log = structlog.get_logger()
+
+
+class Reflector(Generic[ObjectT]):
+    """One kind of object, one scope, one store."""
+
+    def __init__(
+        self,
+        client: Client,
+        resource: Resource[ObjectT],
+        store: Store[ObjectT],
+        scope: Scope = EVERYTHING,
+        *,
+        silence: float = watch.SILENCE,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        self.resource = resource
+        self.store = store
+        self.synced = asyncio.Event()
+        self.absent = False  # the server does not know this kind; it may be installed later
+        self._heard_at = float("-inf")
+        self._client = client
+        self._scope = scope
+        self._silence = silence
+        self._jitter = jitter
+        self._version: str | None = None
+        self._watch_list = True
+        self._listed_at = float("-inf")
+        self._pause = FIRST_PAUSE
+
+    def age(self) -> float:
+        """Seconds since the server last gave a sign of life."""
+        return self._now() - self._heard_at
+
+    async def run(self) -> None:
+        """Follow until cancelled."""
+        while True:
+            began = self._now()
+            try:
+                await self._follow()
+                if self._now() - began > 1:
+                    continue  # the server ended a watch as it does every few minutes
+                error: ApiError = UnsureError(0, "", "the watch ended at once")
+            except GoneError as gone:
+                self._version = None
+                error = gone
+            except ApiError as failure:
+                self.absent = isinstance(failure, NotFoundError)
+                error = failure
+            except Exception:  # a reflector that dies silently is the worst that can happen
+                log.exception("reflector failed", resource=self.resource.name)
+                self._version = None
+                error = UnsureError(0, "", "a bug")
+            if isinstance(error, GoneError):
+                log.info("history is gone, listing again", resource=self.resource.name)
+                continue  # BETWEEN_LISTS is pause enough
+            pause = max(self._pause * (1 + self._jitter()), error.retry_after or 0)
+            log.warning("watch broken", resource=self.resource.name, error=str(error), again_in=round(pause, 1))
+            await asyncio.sleep(pause)
+            self._pause = min(self._pause * 2, LONGEST_PAUSE)
+
+    async def _follow(self) -> None:
+        if self._version is None and not self._watch_list:
+            await self._list()
+        pending: dict[Key, ObjectT] | None = {} if self._version is None else None
+        if pending is not None:
+            await self._take_turn()
+        try:
+            async for steps in watch.changes(self._client, self.resource, self._scope, self._version, self._silence):
+                self._heard_at = self._now()
+                for step in steps:
+                    if pending is None:
+                        self._apply(step)
+                    elif step.ends_initial_events:
+                        self._replace(pending.values(), step.metadata.resource_version)
+                        pending = None
+                    else:
+                        self._collect(pending, step)
+        except InvalidError:
+            if not self._watch_list or self._version is not None:
+                raise
+            log.info("the server has no WatchList, listing in pages", resource=self.resource.name)
+            self._watch_list = False
+
+    def _collect(self, pending: dict[Key, ObjectT], step: Step[ObjectT]) -> None:
+        # The start is mostly ADDED, but what changes meanwhile arrives before its end too.
+        found = self._usable(step)
+        if found is None or step.type == "DELETED":
+            pending.pop(step.metadata.key, None)
+        else:
+            pending[step.metadata.key] = found
+
+    async def _list(self) -> None:
+        await self._take_turn()
+        version, steps = await watch.objects(self._client, self.resource, self._scope)
+        self._replace(filter(None, map(self._usable, steps)), version)
+
+    async def _take_turn(self) -> None:
+        wait = self._listed_at + BETWEEN_LISTS - self._now()
+        if wait > 0:
+            await asyncio.sleep(wait)
+
+    def _replace(self, objects: Iterable[ObjectT], version: str) -> None:
+        if int(version) < self.store.version:
+            self._version = None
+            raise UnsureError(0, "", f"the server lags behind: it is at {version}, we have seen {self.store.version}")
+        self._listed_at = self._now()
+        self.store.replace(objects)
+        self._advance(version)
+        self.synced.set()
+
+    def _apply(self, step: Step[ObjectT]) -> None:
+        # A store that is ahead must not be set back by a server that lags behind.
+        if int(step.metadata.resource_version) > self.store.version and step.type != "BOOKMARK":
+            found = self._usable(step)
+            if found is None or step.type == "DELETED":
+                self.store.remove(step.metadata.key, found)
+            else:
+                self.store.put(found)
+        self._advance(step.metadata.resource_version)
+
+    def _usable(self, step: Step[ObjectT]) -> ObjectT | None:
+        if step.error:
+            log.error("cannot read object", resource=self.resource.name, key=str(step.metadata.key), error=step.error)
+        return step.object
+
+    def _advance(self, version: str) -> None:
+        self._version = version
+        self.store.version = max(self.store.version, int(version))
+        self._heard_at = self._now()
+        self._pause = FIRST_PAUSE
+
+    def _now(self) -> float:
+        return asyncio.get_running_loop().time()

@@ -1,0 +1,115 @@
+"""A copy of the server's objects, found by key or by index.
+
+What is deleted can be remembered for the owner until it says that it has drawn its conclusions: a pod that succeeded
+and was collected a moment later must still count.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from typing import Generic
+
+from kubedl.wire.meta import Key, ObjectT
+
+Index = Callable[[ObjectT], Hashable | None]
+Subscriber = Callable[[ObjectT | None, ObjectT | None], None]
+
+
+class Store(Generic[ObjectT]):
+    """Written by one reflector, read by everybody. Objects are frozen: a reader cannot spoil the copy."""
+
+    def __init__(self, indexes: Mapping[str, Index[ObjectT]] | None = None, remember: str | None = None) -> None:
+        """`remember` names the index by whose value deleted objects are kept."""
+        self.version = 0  # everything that the server did up to here is in the store
+        self._objects: dict[Key, ObjectT] = {}
+        self._indexes = dict(indexes or {})
+        self._found: dict[str, dict[Hashable, dict[Key, ObjectT]]] = {name: defaultdict(dict) for name in self._indexes}
+        self._remember = remember
+        self._deleted: dict[Hashable, dict[str, ObjectT]] = defaultdict(dict)
+        self._subscribers: list[Subscriber[ObjectT]] = []
+
+    def __len__(self) -> int:
+        return len(self._objects)
+
+    def __iter__(self) -> Iterator[ObjectT]:
+        return iter(self._objects.values())
+
+    def get(self, key: Key) -> ObjectT | None:
+        """The object of that key."""
+        return self._objects.get(key)
+
+    def by(self, index: str, value: Hashable) -> list[ObjectT]:
+        """All objects with that value in an index."""
+        found = self._found[index].get(value)
+        return list(found.values()) if found else []
+
+    def deleted(self, value: Hashable) -> list[ObjectT]:
+        """What is gone but not yet forgotten, in its last state."""
+        found = self._deleted.get(value)
+        return list(found.values()) if found else []
+
+    def forget(self, value: Hashable, uids: Iterable[str] | None = None) -> None:
+        """The owner has drawn its conclusions from these deleted objects (all, if not named)."""
+        if uids is None:
+            self._deleted.pop(value, None)
+            return
+        found = self._deleted.get(value, {})
+        for uid in uids:
+            found.pop(uid, None)
+        if not found:
+            self._deleted.pop(value, None)
+
+    def subscribe(self, subscriber: Subscriber[ObjectT]) -> None:
+        """Be told of each change: the object before and after, None where there is none."""
+        self._subscribers.append(subscriber)
+
+    def put(self, new: ObjectT) -> None:
+        """The server has this object."""
+        key = new.metadata.key
+        old = self._objects.get(key)
+        if old is not None and old.metadata.uid != new.metadata.uid:
+            self.remove(key, old)  # deleted and made again between two looks
+            old = None
+        if old is not None and old.metadata.resource_version == new.metadata.resource_version:
+            return
+        self._objects[key] = new
+        for name, index in self._indexes.items():
+            value = index(new)
+            if old is not None and (before := index(old)) != value:
+                self._unindex(name, before, key)
+            if value is not None:
+                self._found[name][value][key] = new
+        self._tell(old, new)
+
+    def remove(self, key: Key, last: ObjectT | None = None) -> None:
+        """The server no longer has this object; `last` is its final state, if it is known."""
+        old = self._objects.get(key)
+        if old is None or (last is not None and last.metadata.uid != old.metadata.uid):
+            return
+        del self._objects[key]
+        for name, index in self._indexes.items():
+            self._unindex(name, index(old), key)
+        final = last if last is not None else old
+        if self._remember is not None and (value := self._indexes[self._remember](final)) is not None:
+            self._deleted[value][final.metadata.uid] = final
+        self._tell(final, None)
+
+    def replace(self, objects: Iterable[ObjectT]) -> None:
+        """The server has exactly these objects: what is not among them was deleted unseen."""
+        present = set()
+        for new in objects:
+            present.add(new.metadata.key)
+            self.put(new)
+        for key in self._objects.keys() - present:
+            self.remove(key)
+
+    def _unindex(self, name: str, value: Hashable | None, key: Key) -> None:
+        if value is None:
+            return
+        found = self._found[name][value]
+        found.pop(key, None)
+        if not found:
+            del self._found[name][value]
+
+    def _tell(self, old: ObjectT | None, new: ObjectT | None) -> None:
+        for subscriber in self._subscribers:
+            subscriber(old, new)

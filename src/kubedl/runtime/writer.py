@@ -1,0 +1,89 @@
+"""Writes on behalf of an owner, each of them safe to repeat and entered in the gate.
+
+A create that committed but was answered with an error is recognised by its name and its owner's uid; an object that
+belongs to somebody else is never adopted. A delete names the uid. A status is written only over the state it was
+computed from.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from kubedl.kube.client import Client
+from kubedl.kube.errors import AlreadyExistsError, ApiError, ConflictError, NotFoundError
+from kubedl.runtime.gate import Gate
+from kubedl.wire.meta import Key, Object, ObjectT, Resource
+
+
+class OccupiedError(ApiError):
+    """The name we need is taken by an object that is not ours."""
+
+    def __init__(self, kind: str, name: str) -> None:
+        super().__init__(409, "NameTaken", f"{kind} {name} exists and does not belong to this object")
+
+
+class Writer:
+    """Writes for one controller's objects."""
+
+    def __init__(self, client: Client, gate: Gate, fence: Callable[[], None] = lambda: None) -> None:
+        """`fence` is asked at the door of every write; it does not return when this process may not write any more."""
+        self._client = client
+        self._gate = gate
+        self._fence = fence
+
+    async def create(self, owner: Object, resource: Resource[ObjectT], body: Mapping[str, Any]) -> ObjectT:
+        """Make an object that belongs to `owner`, or recognise it when it is there already."""
+        key = owner.metadata.key
+        self._fence()
+        try:
+            made = await self._client.create(resource, key.namespace, body)
+        except AlreadyExistsError:
+            made = await self._client.get(resource, Key(key.namespace, body["metadata"]["name"]))
+            theirs = made.metadata.controller
+            if theirs is None or theirs.uid != owner.metadata.uid:
+                raise OccupiedError(resource.kind, made.metadata.name) from None
+        self._gate.wrote(key, resource, made.metadata.resource_version)
+        return made
+
+    async def delete(
+        self, owner: Object, resource: Resource[ObjectT], target: ObjectT, grace_seconds: int | None = None
+    ) -> None:
+        """Delete exactly this object; if it is gone or replaced already, all is well."""
+        self._fence()
+        try:
+            last = await self._client.delete(resource, target.metadata.key, target.metadata.uid, grace_seconds)
+        except (NotFoundError, ConflictError):
+            return
+        if last is not None:
+            self._gate.wrote(owner.metadata.key, resource, last.metadata.resource_version)
+
+    async def apply(self, owner: Object, resource: Resource[ObjectT], body: Mapping[str, Any]) -> ObjectT:
+        """Make the fields of `body` ours in an object, which is created if it does not exist."""
+        key = owner.metadata.key
+        self._fence()
+        made = await self._client.patch(resource, Key(key.namespace, body["metadata"]["name"]), body, "apply")
+        self._gate.wrote(key, resource, made.metadata.resource_version)
+        return made
+
+    async def patch_status(self, resource: Resource[ObjectT], target: ObjectT, changes: Mapping[str, Any]) -> ObjectT:
+        """Change the status of exactly this state of exactly this object; ConflictError if it is another by now."""
+        self._fence()
+        meta = target.metadata
+        guard = {"uid": meta.uid, "resourceVersion": meta.resource_version}
+        made = await self._client.patch(
+            resource, meta.key, {"metadata": guard, "status": changes}, subresource="status"
+        )
+        self._gate.wrote(meta.key, resource, made.metadata.resource_version)
+        return made
+
+
+def merge_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """The merge patch that turns `old` into `new`: what is gone becomes null, what is equal is left out."""
+    changes: dict[str, Any] = {name: None for name in old if name not in new}
+    for name, value in new.items():
+        before = old.get(name)
+        if isinstance(value, Mapping) and isinstance(before, Mapping):
+            if deeper := merge_changes(before, value):
+                changes[name] = deeper
+        elif name not in old or before != value:
+            changes[name] = value
+    return changes

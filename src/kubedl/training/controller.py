@@ -1,0 +1,203 @@
+"""The loop around the planner: observe from caches, plan, apply. The only awaits are writes."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from kubedl.api.conditions import Condition, find, set_condition
+from kubedl.api.training import JobStatus, TrainingJob
+from kubedl.kube.errors import ApiError, ForbiddenError, InvalidError
+from kubedl.runtime.events import Recorder, Reference
+from kubedl.runtime.store import Store
+from kubedl.runtime.writer import OccupiedError, Writer, merge_changes
+from kubedl.training import pods, services
+from kubedl.training.kind import Kind
+from kubedl.training.plan import Creation, Plan
+from kubedl.training.planner import plan
+from kubedl.training.repair import scope
+from kubedl.training.snapshot import Settings, Snapshot
+from kubedl.wire import codec
+from kubedl.wire.core import PODS, SERVICES, Node, Pod, Service
+from kubedl.wire.meta import Key, Object
+
+FIRST_BATCH = 16  # of pods; doubled while all goes well, so that a quota is not run into a thousand times
+
+
+@dataclass(frozen=True)
+class Caches:
+    """What the controller reads. Pods and Services are found by the uid of the job that owns them."""
+
+    jobs: Store[TrainingJob]
+    pods: Store[Pod]
+    services: Store[Service]
+    nodes: Store[Node]
+
+
+def owner(found: Object) -> str | None:
+    """The index of pods and Services: the uid of what controls them."""
+    reference = found.metadata.controller
+    return reference.uid if reference is not None else None
+
+
+class JobController:
+    """Reconciles the jobs of one kind."""
+
+    def __init__(
+        self,
+        kind: Kind,
+        caches: Caches,
+        writer: Writer,
+        recorder: Recorder,
+        *,
+        settings: Settings,
+        clock: Callable[[], datetime],
+    ) -> None:
+        self.kind = kind
+        self._caches = caches
+        self._writer = writer
+        self._recorder = recorder
+        self._settings = settings
+        self._clock = clock
+
+    def job_of(self, found: Pod | Service) -> Iterable[Key]:
+        """The job that a pod or Service belongs to, if it is of this kind."""
+        reference = found.metadata.controller
+        if reference is not None and reference.kind == self.kind.kind:
+            yield Key(found.metadata.namespace, reference.name)
+
+    def jobs_on(self, node: Node) -> Iterable[Key]:
+        """The jobs that have a pod on a node."""
+        for pod in self._caches.pods.by("node", node.metadata.name):
+            yield from self.job_of(pod)
+
+    async def reconcile(self, key: Key) -> float | None:
+        """Look at one job; returns in how many seconds to look again without being asked."""
+        snapshot = self.observe(key)
+        if snapshot is None:
+            return None
+        decided = plan(snapshot)
+        await self._apply(snapshot, decided)
+        if decided.wake_at is None:
+            return None
+        return max(0.0, (decided.wake_at - self._clock()).total_seconds())
+
+    def observe(self, key: Key) -> Snapshot | None:
+        """All that is known about a job, from the caches alone."""
+        made = self._caches.jobs.get(key)
+        if made is None:
+            return None
+        uid = made.metadata.uid
+        found = tuple(self._caches.pods.by("owner", uid))
+        lost = {}
+        for name in {pod.spec.node_name for pod in found if pod.spec.node_name}:
+            node = self._caches.nodes.get(Key("", name))
+            if node is not None and (since := node.lost_since) is not None:
+                lost[name] = since
+        return Snapshot(
+            kind=self.kind,
+            job=self.kind.job(made),
+            pods=found,
+            deleted=tuple(self._caches.pods.deleted(uid)),
+            has_service=bool(self._caches.services.by("owner", uid)),
+            lost_nodes=lost,
+            now=self._clock().replace(microsecond=0),
+            settings=self._settings,
+        )
+
+    def job_changed(self, old: TrainingJob | None, new: TrainingJob | None) -> None:
+        """A job that is gone needs no memory of its pods."""
+        if old is not None and new is None:
+            self._caches.pods.forget(old.metadata.uid)
+
+    def pod_changed(self, old: Pod | None, new: Pod | None) -> None:
+        """Pods mostly go after their job; nobody will ask what became of them."""
+        if old is None or new is not None:
+            return
+        for key in self.job_of(old):
+            made, uid = self._caches.jobs.get(key), owner(old)
+            if uid is not None and (made is None or made.metadata.uid != uid):
+                self._caches.pods.forget(uid)
+
+    async def _apply(self, snapshot: Snapshot, decided: Plan) -> None:
+        made = snapshot.job.made
+        status = decided.status
+        refusal: ApiError | None = None
+        if decided.create_service or decided.creations:
+            refusal = await self._create(snapshot, decided)
+            status = _blocked(status, made.metadata.generation, refusal, snapshot.now)
+        await self._write_status(made, status)
+        for event in decided.events:
+            self._recorder.event(self._reference(made), event.type, event.reason, event.message)
+        await _all(
+            self._writer.delete(made, PODS, deletion.pod, 0 if deletion.force else None)
+            for deletion in decided.deletions
+        )
+        if decided.delete_job:
+            await self._writer.delete(made, self.kind.resource, made)
+        self._caches.pods.forget(made.metadata.uid, decided.forget)
+        if refusal is not None:
+            raise refusal
+
+    async def _create(self, snapshot: Snapshot, decided: Plan) -> ApiError | None:
+        made, kind, job = snapshot.job.made, snapshot.kind, snapshot.job
+        work: list[Coroutine[Any, Any, object]] = []
+        if decided.create_service:
+            work.append(self._writer.create(made, SERVICES, services.render(kind, job)))
+        work += [self._create_pod(snapshot, creation) for creation in decided.creations]
+        size = FIRST_BATCH
+        try:
+            while work:
+                batch, work = work[:size], work[size:]
+                await _all(batch)
+                size *= 2
+        except (ForbiddenError, InvalidError, OccupiedError) as refusal:
+            return refusal
+        finally:
+            for unsent in work:
+                unsent.close()
+        return None
+
+    async def _create_pod(self, snapshot: Snapshot, creation: Creation) -> None:
+        domain = snapshot.settings.cluster_domain
+        body = pods.render(
+            snapshot.kind, snapshot.job, creation.replica, creation.attempt, scope=scope(snapshot), domain=domain
+        )
+        await self._writer.create(snapshot.job.made, PODS, body)
+
+    async def _write_status(self, made: TrainingJob, status: JobStatus) -> None:
+        if status == made.status:
+            return
+        changes = merge_changes(codec.plain(made.status), codec.plain(status))
+        if changes:
+            await self._writer.patch_status(self.kind.resource, made, changes)
+
+    def _reference(self, made: TrainingJob) -> Reference:
+        meta, resource = made.metadata, self.kind.resource
+        return Reference(resource.api_version, resource.kind, meta.namespace, meta.name, meta.uid)
+
+
+def _blocked(status: JobStatus, generation: int, refusal: ApiError | None, now: datetime) -> JobStatus:
+    """Say in the status what stands in the way of creating pods, or that nothing does any more."""
+    if refusal is None:
+        if find(status.conditions, "Blocked") is None:
+            return status
+        condition = Condition(type="Blocked", status="False", reason="PodsCreated", observed_generation=generation)
+        return msgspec.structs.replace(status, conditions=set_condition(status.conditions, condition, now))
+    reason = f"Pod{refusal.reason or 'Refused'}"
+    condition = Condition(
+        type="Blocked", status="True", reason=reason, message=refusal.message, observed_generation=generation
+    )
+    conditions = set_condition(status.conditions, condition, now)
+    return msgspec.structs.replace(status, reason=reason, conditions=conditions)
+
+
+async def _all(work: Iterable[Coroutine[Any, Any, object]]) -> None:
+    """Do all of it, then raise the first error: a refusal of one must not leave the outcome of others unknown."""
+    results = await asyncio.gather(*work, return_exceptions=True)
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result

@@ -1,0 +1,108 @@
+"""A job as its kind sees it: roles in the kind's order, defaults filled in, and the names of its replicas.
+
+Names are functions of the job and never looked up, so a replica can be told of others that do not exist yet.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from kubedl.api.training import Dependency, ReplicaSpec, RestartPolicy, TrainingJob
+from kubedl.wire.codec import Opaque
+
+
+@dataclass(frozen=True)
+class Role:
+    """One part that a replica can play."""
+
+    name: str
+    restart_policy: RestartPolicy = "ExitCode"
+    after: tuple[Dependency, ...] = ()  # what it waits for unless the user says otherwise
+    fatal: bool = True  # whether one replica that fails for good fails the job
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class Replica:
+    """One process of a job, or the pod that runs it."""
+
+    role: str
+    index: int
+
+
+@dataclass(frozen=True)
+class JobRole:
+    """A role of one job: what the user wrote over what the kind declares."""
+
+    name: str
+    replicas: int
+    template: Opaque
+    restart_policy: RestartPolicy
+    depends_on: tuple[Dependency, ...]
+    fatal: bool
+
+
+class Job:
+    """One job of a known kind."""
+
+    def __init__(self, made: TrainingJob, roles: Mapping[str, Role], container: str, port: tuple[str, int]) -> None:
+        self.made = made
+        self.name = made.metadata.name
+        self.namespace = made.metadata.namespace
+        self.uid = made.metadata.uid
+        self.spec: Any = made.spec
+        self.container = container
+        self.port_name, self._default_port = port
+        self._ports: dict[str, int] = {}
+        written = {key.lower(): spec for key, spec in made.spec.replica_specs.items()}
+        present = [role for role in roles.values() if role.name.lower() in written]
+        self.roles = {role.name: self._role(role, written[role.name.lower()]) for role in present}
+
+    def __contains__(self, role: str) -> bool:
+        return role in self.roles and self.roles[role].replicas > 0
+
+    def replicas(self) -> Iterator[Replica]:
+        """All replicas, in the kind's order of roles."""
+        for role in self.roles.values():
+            for index in range(role.replicas):
+                yield Replica(role.name, index)
+
+    def count(self, role: str) -> int:
+        """How many replicas a role has; 0 if the job has no such role."""
+        return self.roles[role].replicas if role in self.roles else 0
+
+    @cached_property
+    def size(self) -> int:
+        """How many replicas there are in all."""
+        return sum(role.replicas for role in self.roles.values())
+
+    def pod_name(self, replica: Replica) -> str:
+        """Also its host name."""
+        return f"{self.name}-{replica.role.lower()}-{replica.index}"
+
+    def host(self, replica: Replica) -> str:
+        """The name by which other pods of the cluster find it."""
+        return f"{self.pod_name(replica)}.{self.name}.{self.namespace}.svc"
+
+    def port(self, role: str) -> int:
+        """The port that the user gave the kind's port name in this role, else the kind's."""
+        if role not in self._ports:
+            self._ports[role] = self._find_port(role)
+        return self._ports[role]
+
+    def _find_port(self, role: str) -> int:
+        for container in self.roles[role].template.unpack().get("spec", {}).get("containers", []):
+            for port in container.get("ports") or []:
+                if container.get("name") == self.container and port.get("name") == self.port_name:
+                    return int(port["containerPort"])
+        return self._default_port
+
+    def _role(self, role: Role, spec: ReplicaSpec) -> JobRole:
+        return JobRole(
+            name=role.name,
+            replicas=spec.replicas,
+            template=spec.template,
+            restart_policy=spec.restart_policy or role.restart_policy,
+            depends_on=role.after if spec.depends_on is None else spec.depends_on,
+            fatal=role.fatal,
+        )

@@ -1,0 +1,76 @@
+"""What a training framework declares. CRD, RBAC, watches and the whole life of a job follow from it.
+
+A kind is one file with one subclass of `Kind`, registered under the entry-point group `kubedl.kinds`.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from functools import cached_property
+from typing import ClassVar
+
+from kubedl.api.training import GROUP, VERSION, CleanPodPolicy, RestartScope, TrainingJob
+from kubedl.api.training_rules import job_rules
+from kubedl.schema.crd import Column, CustomResource, Rule, Scale
+from kubedl.training.job import Job, Replica, Role
+from kubedl.wire.meta import Resource
+
+Done = Mapping[str, frozenset[int]]  # role → the indexes that have succeeded
+
+COLUMNS = (
+    Column("State", "string", ".status.state"),
+    Column("Age", "date", ".metadata.creationTimestamp"),
+    Column("Max-Lifetime", "integer", ".spec.activeDeadlineSeconds"),
+    Column("Model-Version", "string", ".status.modelVersionName"),
+    Column("Ready", "string", ".status.ready", priority=1),
+    Column("Queue", "string", ".spec.schedulingPolicy.queue", priority=1),
+)
+
+
+class Kind(ABC):
+    """A framework. Subclasses set the class variables and say what a replica must know and when the job is done."""
+
+    kind: ClassVar[str]
+    plural: ClassVar[str]
+    short_names: ClassVar[tuple[str, ...]] = ()
+    type: ClassVar[type[TrainingJob]]
+    replicas_field: ClassVar[str]  # where the spec has its roles, as users write it
+    roles: ClassVar[tuple[Role, ...]]
+    container: ClassVar[str]
+    port_name: ClassVar[str]
+    port: ClassVar[int]
+    clean_pod_policy: ClassVar[CleanPodPolicy] = "Running"
+    rules: ClassVar[tuple[Rule, ...]] = ()
+    scale: ClassVar[Scale | None] = None
+
+    @abstractmethod
+    def environment(self, job: Job, replica: Replica) -> Mapping[str, str]:
+        """What the processes of this replica must know about the others."""
+
+    @abstractmethod
+    def succeeded(self, job: Job, done: Done) -> bool:
+        """Whether the job is done when these replicas are."""
+
+    def restart_scope(self, job: Job) -> RestartScope:
+        """What one death costs, unless the user says otherwise."""
+        return "Replica"
+
+    @cached_property
+    def resource(self) -> Resource[TrainingJob]:
+        """The kind as the API server knows it."""
+        return Resource(self.type, self.kind, self.plural, VERSION, GROUP)
+
+    @cached_property
+    def custom_resource(self) -> CustomResource:
+        """From which its CRD is generated."""
+        return CustomResource(
+            resource=self.resource,
+            short_names=self.short_names,
+            columns=COLUMNS,
+            rules=(*job_rules(self.replicas_field, [role.name for role in self.roles], self.container), *self.rules),
+            scale=self.scale,
+        )
+
+    def job(self, made: TrainingJob) -> Job:
+        """A view of one job of this kind, with the kind's defaults filled in."""
+        roles = {role.name: role for role in self.roles}
+        return Job(made, roles, self.container, (self.port_name, self.port))

@@ -1,0 +1,81 @@
+"""PyTorchJob: torch.distributed with one Master and Workers, started directly or through torchrun."""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from kubedl.api.training import Dependency, JobSpec, ReplicaSpec, RestartScope, TrainingJob
+from kubedl.schema.crd import Rule, Scale
+from kubedl.training.job import Job, Replica, Role
+from kubedl.training.kind import Done, Kind
+
+
+class PyTorchJobSpec(JobSpec, frozen=True, kw_only=True):
+    """What a PyTorchJob runs."""
+
+    replica_specs: Annotated[Mapping[str, ReplicaSpec], Meta(min_length=1, max_length=2)] = msgspec.field(
+        name="pytorchReplicaSpecs"
+    )
+    nproc_per_node: Annotated[
+        int, Meta(ge=1, le=1024, description="How many processes torchrun starts in each pod.")
+    ] = 1
+
+
+class PyTorchJob(TrainingJob, frozen=True):
+    """A PyTorch job."""
+
+    spec: PyTorchJobSpec
+
+
+class PyTorch(Kind):
+    """torch.distributed reads MASTER_ADDR, RANK and WORLD_SIZE; torchrun reads PET_* for all of its flags."""
+
+    kind = "PyTorchJob"
+    plural = "pytorchjobs"
+    short_names = ("pt",)
+    type = PyTorchJob
+    replicas_field = "pytorchReplicaSpecs"
+    roles = (
+        Role("Master"),
+        Role("Worker", restart_policy="OnFailure", after=(Dependency(upstream="Master", phase="Running"),)),
+    )
+    container = "pytorch"
+    port_name = "pytorchjob-port"
+    port = 23456
+    clean_pod_policy = "None"
+    rules = (
+        Rule(
+            "!self.spec.pytorchReplicaSpecs.exists(r, r.lowerAscii() == 'master' && "
+            "self.spec.pytorchReplicaSpecs[r].replicas > 1)",
+            "a PyTorchJob has at most one Master",
+        ),
+    )
+    scale = Scale(".spec.pytorchReplicaSpecs.Worker.replicas", ".status.replicaStatuses.Worker.active")
+
+    def environment(self, job: Job, replica: Replica) -> Mapping[str, str]:
+        """RANK counts pods, as WORLD_SIZE does; under torchrun both are set anew for each of its processes."""
+        leader = next(job.replicas())
+        rank = replica.index if replica.role == leader.role else job.count(leader.role) + replica.index
+        address, port = job.host(leader), str(job.port(leader.role))
+        return {
+            "MASTER_ADDR": address,
+            "MASTER_PORT": port,
+            "RANK": str(rank),
+            "WORLD_SIZE": str(job.size),
+            "PYTHONUNBUFFERED": "1",
+            "PET_NNODES": str(job.size),
+            "PET_NPROC_PER_NODE": str(job.spec.nproc_per_node),
+            "PET_NODE_RANK": str(rank),
+            "PET_MASTER_ADDR": address,
+            "PET_MASTER_PORT": port,
+        }
+
+    def succeeded(self, job: Job, done: Done) -> bool:
+        """Everybody is needed to the end."""
+        return all(len(done.get(role, ())) >= job.count(role) for role in job.roles)
+
+    def restart_scope(self, job: Job) -> RestartScope:
+        """A collective dies together."""
+        return "Job"

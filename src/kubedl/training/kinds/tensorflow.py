@@ -1,0 +1,86 @@
+"""TFJob: TensorFlow with parameter servers (PS, Chief or Master, Worker, Evaluator) or with workers alone."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from kubedl.api.training import Dependency, JobSpec, ReplicaSpec, RestartScope, TrainingJob
+from kubedl.training.job import Job, Replica, Role
+from kubedl.training.kind import Done, Kind
+from kubedl.wire import codec
+
+_SERVERS_FIRST = (Dependency(upstream="PS", phase="Running"),)
+
+
+class TFJobSpec(JobSpec, frozen=True, kw_only=True):
+    """What a TFJob runs."""
+
+    replica_specs: Annotated[Mapping[str, ReplicaSpec], Meta(min_length=1, max_length=5)] = msgspec.field(
+        name="tfReplicaSpecs"
+    )
+    success_policy: Annotated[
+        Literal["", "AllWorkers"],
+        Meta(
+            description="Empty: done when the chief is, or worker 0 where there is none. AllWorkers: and every worker."
+        ),
+    ] = ""
+
+
+class TFJob(TrainingJob, frozen=True):
+    """A TensorFlow job."""
+
+    spec: TFJobSpec
+
+
+class TensorFlow(Kind):
+    """TensorFlow reads its cluster from TF_CONFIG."""
+
+    kind = "TFJob"
+    plural = "tfjobs"
+    short_names = ("tf",)
+    type = TFJob
+    replicas_field = "tfReplicaSpecs"
+    roles = (
+        Role("PS"),
+        Role("Chief", after=_SERVERS_FIRST),
+        Role("Master", after=_SERVERS_FIRST),
+        Role("Worker", after=_SERVERS_FIRST),
+        Role("Evaluator"),
+    )
+    container = "tensorflow"
+    port_name = "tfjob-port"
+    port = 2222
+
+    def environment(self, job: Job, replica: Replica) -> Mapping[str, str]:
+        """An evaluator is no part of the cluster; it only knows of it. One replica alone needs no cluster."""
+        if job.size == 1:
+            return {}
+        task = {"type": replica.role.lower(), "index": replica.index}
+        config = {"cluster": _cluster(job), "task": task, "environment": "cloud"}
+        return {"TF_CONFIG": codec.encode(config).decode()}
+
+    def succeeded(self, job: Job, done: Done) -> bool:
+        """The chief decides, else the first worker."""
+        workers_done = len(done.get("Worker", ())) >= job.count("Worker")
+        for chief in ("Chief", "Master"):
+            if chief in job:
+                return bool(done.get(chief)) and (workers_done or job.spec.success_policy != "AllWorkers")
+        if "Worker" not in job:
+            return all(len(done.get(role, ())) >= job.count(role) for role in job.roles)
+        return workers_done if job.spec.success_policy == "AllWorkers" else 0 in done.get("Worker", ())
+
+    def restart_scope(self, job: Job) -> RestartScope:
+        """With parameter servers a worker is on its own; without, workers are a collective that dies together."""
+        return "Replica" if "PS" in job else "Job"
+
+
+@lru_cache(maxsize=64)  # the same for every replica of a job, and long when there are thousands
+def _cluster(job: Job) -> dict[str, list[str]]:
+    cluster: dict[str, list[str]] = {}
+    for replica in job.replicas():
+        if replica.role != "Evaluator":
+            cluster.setdefault(replica.role.lower(), []).append(f"{job.host(replica)}:{job.port(replica.role)}")
+    return cluster

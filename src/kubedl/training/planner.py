@@ -1,0 +1,160 @@
+"""From a snapshot to a plan: the whole life of a job in the order in which it is decided. Pure.
+
+A job is over, or cannot be run, or is suspended, or its time is up, or it has succeeded, or something must be repaired,
+or replicas must be started: the first that holds decides.
+"""
+
+from kubedl.api.conditions import find, is_true
+from kubedl.training import repair, tally
+from kubedl.training.plan import Creation, Draft, Plan
+from kubedl.training.policies import clean, ttl
+from kubedl.training.policies.deadline import deadline
+from kubedl.training.policies.dependencies import waits_for
+from kubedl.training.policies.unsupported import unsupported
+from kubedl.training.snapshot import Sighting, Snapshot
+
+
+def plan(snapshot: Snapshot) -> Plan:
+    """What is to be done for this job now."""
+    draft = Draft(snapshot)
+    made = snapshot.job.made
+    if made.metadata.deletion_timestamp is not None:
+        return draft.plan()  # the garbage collector takes what belongs to it
+    if is_finished(made.status.conditions):
+        _after_the_end(draft)
+        return draft.plan()
+    draft.set(observed_generation=made.metadata.generation)
+    draft.condition("Created", True, "JobCreated", "the job was accepted")
+    refusal = unsupported(made.metadata.annotations)
+    if refusal is not None:
+        _fail(draft, tally.look(snapshot), "Unsupported", refusal)
+    elif made.spec.suspend or is_true(made.status.conditions, "Suspended"):
+        _suspend(draft)
+    else:
+        _run(draft)
+    return draft.plan()
+
+
+def is_finished(conditions: tally.Conditions) -> bool:
+    """Whether a job has ended, one way or the other. There is no way back."""
+    return is_true(conditions, "Succeeded") or is_true(conditions, "Failed")
+
+
+def _run(draft: Draft) -> None:
+    snapshot, spec = draft.snapshot, draft.snapshot.job.spec
+    if draft.status.start_time is None:
+        draft.set(start_time=snapshot.now)
+    sightings = tally.look(snapshot)
+    tally.record_success(draft, sightings)
+    if snapshot.kind.succeeded(snapshot.job, tally.done(sightings)):
+        _succeed(draft, sightings)
+        return
+    limit = deadline(draft.status.start_time, spec.active_deadline_seconds)
+    if limit is not None and snapshot.now >= limit:
+        message = f"the job was active for longer than {spec.active_deadline_seconds} seconds"
+        _fail(draft, sightings, "DeadlineExceeded", message)
+        return
+    draft.wake(limit)
+    outcome, sightings = repair.repair(draft, sightings)
+    if outcome is not None:
+        _fail(draft, sightings, *outcome)
+        return
+    _start(draft, sightings)
+    tally.count(draft, sightings)
+    tally.forget(draft)
+    _describe(draft, tally.running(sightings))
+
+
+def _start(draft: Draft, sightings: list[Sighting]) -> None:
+    snapshot = draft.snapshot
+    draft.create_service = not snapshot.has_service
+    missing = [sighting for sighting in sightings if sighting.pod is None and not sighting.succeeded]
+    if not missing or draft.moved or draft.deletions:
+        return
+    # Under the scope Job no two attempts mix: nobody of the next starts before the last of the old one is gone.
+    old = any(sighting.pod is not None and sighting.current is None for sighting in sightings)
+    if old and repair.scope(snapshot) == "Job":
+        return
+    progress = tally.progress(snapshot.job, sightings)
+    waiting = {role.name: waits_for(role.depends_on, progress) for role in snapshot.job.roles.values()}
+    for sighting in missing:
+        if waiting[sighting.replica.role] is None:
+            draft.creations.append(Creation(sighting.replica, sighting.attempt))
+
+
+def _describe(draft: Draft, running: int) -> None:
+    """Conditions, state and events from the counts."""
+    statuses = draft.status.replica_statuses.values()
+    total = draft.snapshot.job.size
+    everybody = running + sum(status.succeeded for status in statuses) >= total
+    message = f"{running} of {total} replicas are running"
+    if everybody:
+        draft.condition("Restarting", False, "JobRunning")
+        if draft.condition("Running", True, "JobRunning", "all replicas are running"):
+            draft.event("Normal", "JobRunning", f"all {total} replicas are running")
+        draft.state("Running", "JobRunning")
+    elif is_true(draft.status.conditions, "Restarting"):
+        cause = find(draft.status.conditions, "Restarting")
+        draft.condition("Running", False, "JobRestarting", message)
+        draft.state("Restarting", cause.reason if cause is not None else "")
+    elif not is_true(draft.status.conditions, "Running"):
+        draft.state("Created", "WaitingForPods")
+
+
+def _succeed(draft: Draft, sightings: list[Sighting]) -> None:
+    draft.condition("Succeeded", True, "JobSucceeded", "the job is done")
+    draft.condition("Complete", True, "JobSucceeded", "the job is done")
+    draft.event("Normal", "JobSucceeded", "the job is done")
+    draft.state("Succeeded", "JobSucceeded")
+    _end(draft, sightings, "JobSucceeded")
+
+
+def _fail(draft: Draft, sightings: list[Sighting], reason: str, message: str) -> None:
+    draft.condition("Failed", True, reason, message)
+    draft.event("Warning", reason, message)
+    draft.state("Failed", reason)
+    _end(draft, sightings, reason)
+
+
+def _end(draft: Draft, sightings: list[Sighting], reason: str) -> None:
+    draft.condition("Running", False, reason)
+    draft.condition("Restarting", False, reason)
+    draft.set(completion_time=draft.snapshot.now)
+    draft.creations.clear()
+    tally.count(draft, sightings, ended=True)
+    _after_the_end(draft)
+
+
+def _after_the_end(draft: Draft) -> None:
+    snapshot, spec = draft.snapshot, draft.snapshot.job.spec
+    draft.forget = [pod.metadata.uid for pod in snapshot.deleted]
+    policy = spec.clean_pod_policy or snapshot.kind.clean_pod_policy
+    for pod in snapshot.pods:
+        if clean.goes(pod, policy):
+            draft.delete(pod, repair.is_lost(snapshot, pod))
+    expiry = ttl.expiry(draft.status.completion_time, spec.ttl_seconds_after_finished)
+    if expiry is not None and snapshot.now >= expiry:
+        draft.delete_job = True
+    draft.wake(expiry)
+
+
+def _suspend(draft: Draft) -> None:
+    """No pod runs; what has succeeded stays. Resumed only when the last one is gone, so that no two runs mix."""
+    snapshot = draft.snapshot
+    sightings = tally.look(snapshot)
+    tally.record_success(draft, sightings)
+    leaving = [pod for pod in snapshot.pods if pod.status.phase not in clean.ENDED]
+    draft.forget = [pod.metadata.uid for pod in snapshot.deleted]
+    if snapshot.job.spec.suspend:
+        if draft.condition("Suspended", True, "JobSuspended", "the job is suspended"):
+            draft.event("Normal", "JobSuspended", "the job is suspended: its pods are deleted")
+        draft.condition("Running", False, "JobSuspended")
+        draft.condition("Restarting", False, "JobSuspended")
+        draft.set(start_time=None)
+        draft.state("Suspended", "JobSuspended")
+    elif not leaving:
+        draft.condition("Suspended", False, "JobResumed", "the job was resumed")
+        draft.event("Normal", "JobResumed", "the job was resumed")
+    for pod in leaving:
+        draft.delete(pod, repair.is_lost(snapshot, pod))
+    tally.count(draft, sightings)

@@ -1,0 +1,80 @@
+"""The pod of one replica: the user's template, and what the engine adds to it.
+
+What the user wrote wins wherever both say something, except for names, labels of ours, and the restart policy.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from kubedl.api.training import RestartScope
+from kubedl.training import labels
+from kubedl.training.job import Job, Replica
+from kubedl.training.kind import Kind
+from kubedl.wire.core import PODS
+
+Body = dict[str, Any]
+
+
+def owner_reference(kind: Kind, job: Job) -> Body:
+    """Who takes an object along when deleted."""
+    return {
+        "apiVersion": kind.resource.api_version,
+        "kind": kind.kind,
+        "name": job.name,
+        "uid": job.uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
+def render(kind: Kind, job: Job, replica: Replica, attempt: int, *, scope: RestartScope, domain: str) -> Body:
+    """The pod as it is sent to the API server."""
+    role = job.roles[replica.role]
+    template = role.template.unpack()
+    meta, spec = template.get("metadata") or {}, template.get("spec") or {}
+    name = job.pod_name(replica)
+    spec |= {"hostname": name, "subdomain": job.name, "restartPolicy": _restart_policy(role.restart_policy, scope)}
+    # So that the bare name of a pod resolves as well as the full one.
+    dns = spec.setdefault("dnsConfig", {})
+    dns["searches"] = [*(dns.get("searches") or ()), f"{job.name}.{job.namespace}.svc.{domain}"]
+    policy = job.spec.scheduling_policy
+    if policy is not None and policy.priority_class_name:
+        spec.setdefault("priorityClassName", policy.priority_class_name)
+    if not spec.get("serviceAccountName") and not spec.get("serviceAccount"):
+        spec.setdefault("automountServiceAccountToken", False)  # training code has no business with the API
+    environment = kind.environment(job, replica)
+    for container in spec.get("containers") or ():
+        _complete(
+            container, environment, (job.port_name, job.port(replica.role)), main=container["name"] == job.container
+        )
+    return {
+        "apiVersion": PODS.api_version,
+        "kind": PODS.kind,
+        "metadata": {
+            "name": name,
+            "namespace": job.namespace,
+            "labels": {**(meta.get("labels") or {}), **labels.of_pod(job, replica, attempt)},
+            "annotations": meta.get("annotations") or {},
+            "ownerReferences": [owner_reference(kind, job)],
+        },
+        "spec": spec,
+    }
+
+
+def _restart_policy(policy: str, scope: RestartScope) -> str:
+    if policy == "ExitCode" or (policy == "OnFailure" and scope == "Job"):
+        return "Never"  # the engine decides
+    return policy
+
+
+def _complete(container: Body, environment: Mapping[str, str], port: tuple[str, int], *, main: bool) -> None:
+    # Without a message of its own, the last lines of its log say why a container failed.
+    container.setdefault("terminationMessagePolicy", "FallbackToLogsOnError")
+    given = container.get("env") or []
+    names = {variable.get("name") for variable in given}
+    added = [{"name": name, "value": value} for name, value in environment.items() if name not in names]
+    container["env"] = [*added, *given]  # ours first: the user's may refer to them as $(NAME)
+    name, number = port
+    ports = container.get("ports") or []
+    if main and all(entry.get("name") != name and entry.get("containerPort") != number for entry in ports):
+        container["ports"] = [*ports, {"name": name, "containerPort": number, "protocol": "TCP"}]

@@ -1,0 +1,8 @@
+"""activeDeadlineSeconds: a job may run only so long, counted from its start or from its last resume."""
+
+from datetime import datetime, timedelta
+
+
+def deadline(start: datetime | None, seconds: int | None) -> datetime | None:
+    """The moment at which the job fails; None if there is no such moment."""
+    return start + timedelta(seconds=seconds) if start is not None and seconds is not None else None

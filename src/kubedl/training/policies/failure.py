@@ -1,0 +1,105 @@
+"""Why a replica is not there any more, and what that costs: nothing, one retry, or the job.
+
+In this order: disruption (nobody's fault, never counted), retryable by the role's policy, permanent.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import IntEnum
+
+from kubedl.api.training import RestartPolicy, RestartScope
+from kubedl.training.job import Replica
+from kubedl.wire.core import Pod, Terminated
+
+# 128 + SIGINT, SIGKILL, SIGUSR1 (left to users) and SIGTERM: the process did not decide to end.
+RETRYABLE_EXITS = frozenset({130, 137, 138, 143})
+# What a kubelet writes when it ends or refuses a pod for reasons of the node.
+NODE_REASONS = frozenset(
+    {
+        "Evicted",
+        "NodeAffinity",
+        "NodeLost",
+        "NodeShutdown",
+        "OutOfcpu",
+        "OutOfmemory",
+        "OutOfpods",
+        "Preempting",
+        "Shutdown",
+        "Terminated",
+        "UnexpectedAdmissionError",
+    }
+)
+
+
+class Cost(IntEnum):
+    """The lower, the better it explains what happened to the others."""
+
+    NOTHING = 0
+    RETRY = 1
+    JOB = 2
+
+
+@dataclass(frozen=True)
+class Failure:
+    """One replica that must be dealt with."""
+
+    replica: Replica
+    cost: Cost
+    when: datetime
+    text: str  # completes "worker 1 …"
+    container_restarts: int = 0
+
+
+def judge(replica: Replica, pod: Pod, main: str, policy: RestartPolicy, scope: RestartScope) -> Failure | None:
+    """What happened to a pod in its last known state; None if it is well or has succeeded."""
+    restarts = sum(status.restart_count for status in pod.status.container_statuses)
+    if pod.status.phase == "Failed":
+        ended = _ending(pod, main)
+        when = ended.finished_at if ended is not None and ended.finished_at is not None else _since(pod)
+        cost, text = _failed(pod, ended, policy, scope)
+        return Failure(replica, cost, when, text, restarts)
+    if pod.metadata.deletion_timestamp is not None and pod.status.phase != "Succeeded":
+        return Failure(replica, Cost.NOTHING, pod.metadata.deletion_timestamp, _taken(pod), restarts)
+    return None
+
+
+def _failed(pod: Pod, ended: Terminated | None, policy: RestartPolicy, scope: RestartScope) -> tuple[Cost, str]:
+    target = pod.condition("DisruptionTarget")
+    if target is not None and target.status == "True":
+        return Cost.NOTHING, _taken(pod)
+    if ended is None or ended.exit_code == 0:
+        text = f"failed: {pod.status.reason or pod.status.message or 'no container ran'}"
+        return (Cost.NOTHING if pod.status.reason in NODE_REASONS else Cost.JOB), text
+    if pod.status.reason in NODE_REASONS:
+        return Cost.NOTHING, f"was ended by its node: {pod.status.reason}"
+    text = f"failed with exit code {ended.exit_code}"
+    if ended.reason not in ("", "Error"):
+        text += f" ({ended.reason})"
+    # Under the scope Job a container that the kubelet restarts in place meets peers that are gone, so the engine takes
+    # OnFailure over.
+    again = policy == "OnFailure" and scope == "Job"
+    if again or (policy == "ExitCode" and ended.exit_code in RETRYABLE_EXITS):
+        return Cost.RETRY, text
+    return Cost.JOB, text
+
+
+def _taken(pod: Pod) -> str:
+    target = pod.condition("DisruptionTarget")
+    if target is not None and target.status == "True":
+        return f"was disrupted: {target.message or target.reason}"
+    return "was deleted"
+
+
+def _ending(pod: Pod, main: str) -> Terminated | None:
+    """How the pod's main container ended, or whichever failed where the main one did not."""
+    endings = {status.name: status.state.terminated for status in pod.status.container_statuses}
+    ended = endings.get(main)
+    if ended is not None and ended.exit_code != 0:
+        return ended
+    return next((other for other in endings.values() if other is not None and other.exit_code != 0), ended)
+
+
+def _since(pod: Pod) -> datetime:
+    times = [condition.last_transition_time for condition in pod.status.conditions]
+    known = [time for time in (*times, pod.metadata.creation_timestamp) if time is not None]
+    return max(known)

@@ -1,0 +1,218 @@
+"""Repair of what failed: which replicas move to their next attempt, what it costs, and what people are told.
+
+Moving is recorded in status before any pod is deleted, and a pod of an older attempt is never judged again. So each
+failure is counted once, whenever the operator dies.
+"""
+
+from dataclasses import replace
+from datetime import datetime
+
+import msgspec
+
+from kubedl.api.training import ReplicaStatus, RestartScope
+from kubedl.training import tally
+from kubedl.training.job import Replica
+from kubedl.training.plan import Draft
+from kubedl.training.policies import backoff
+from kubedl.training.policies.clean import ENDED
+from kubedl.training.policies.failure import Cost, Failure, judge
+from kubedl.training.policies.incident import judge_together
+from kubedl.training.snapshot import Sighting, Snapshot
+from kubedl.wire.core import Pod
+
+Outcome = tuple[str, str]  # reason and message of a job that fails
+
+
+def scope(snapshot: Snapshot) -> RestartScope:
+    """What one death costs in this job."""
+    chosen: RestartScope | None = snapshot.job.spec.restart_scope
+    return chosen or snapshot.kind.restart_scope(snapshot.job)
+
+
+def is_lost(snapshot: Snapshot, pod: Pod) -> bool:
+    """Whether the pod's node has been lost for longer than the grace."""
+    since = snapshot.lost_nodes.get(pod.spec.node_name)
+    return since is not None and snapshot.now >= since + snapshot.settings.node_grace
+
+
+def repair(draft: Draft, sightings: list[Sighting]) -> tuple[Outcome | None, list[Sighting]]:
+    """Deal with every failure; returns why the job fails, if it does, and the replicas as they are to be now."""
+    snapshot = draft.snapshot
+    failures = [failure for sighting in sightings if (failure := _failure(draft, sighting)) is not None]
+    # A deletion is dated by its end, and a node's clock may run ahead.
+    failures = [replace(failure, when=min(failure.when, snapshot.now)) for failure in failures]
+    outcome = _together(draft, sightings, failures) if scope(snapshot) == "Job" else _each(draft, failures)
+    if outcome is None and backoff.exceeded(_retries(draft), snapshot.job.spec.backoff_limit):
+        outcome = _limit_reached(draft)
+    if failures:
+        sightings = tally.look(snapshot, draft.status)  # some have moved to their next attempt
+    if outcome is None:
+        _remove_old(draft, sightings)
+    return outcome, sightings
+
+
+def _each(draft: Draft, failures: list[Failure]) -> Outcome | None:
+    job = draft.snapshot.job
+    for failure in failures:
+        if failure.cost is Cost.JOB:
+            if job.roles[failure.replica.role].fatal:
+                return "ReplicaFailed", f"{_name(failure.replica)} {failure.text}"
+            continue
+        before = draft.status.replica_statuses.get(failure.replica.role, ReplicaStatus()).attempts
+        if not _due(draft, failure, before.get(str(failure.replica.index), 0)):
+            continue
+        _count(draft, failure)
+        _move_on(draft, failure.replica)
+        if not backoff.exceeded(draft.status.retries, job.spec.backoff_limit):
+            _tell(draft, failure, "ReplicaReplaced", "it is replaced")
+    return None
+
+
+def _together(draft: Draft, sightings: list[Sighting], failures: list[Failure]) -> Outcome | None:
+    snapshot = draft.snapshot
+    if failures:
+        # With survivors failing, a peer on a lost node need not be given the grace to explain them.
+        failures = [*failures, *_on_lost_nodes(draft, sightings)]
+    fatal = [
+        failure
+        for failure in failures
+        if failure.cost is not Cost.JOB or snapshot.job.roles[failure.replica.role].fatal
+    ]
+    silent = any(sighting.current is not None and sighting.current.status.phase not in ENDED for sighting in sightings)
+    verdict = judge_together(fatal, silent, snapshot.settings.settle, snapshot.now)
+    draft.wake(verdict.wait_until)
+    cause = verdict.cause
+    if cause is None:
+        return None
+    if cause.cost is Cost.JOB:
+        return "ReplicaFailed", f"{_name(cause.replica)} {cause.text}"
+    if not _due(draft, cause, draft.status.attempt):
+        return None
+    _count(draft, cause)
+    _move_all_on(draft)
+    if not backoff.exceeded(draft.status.retries, snapshot.job.spec.backoff_limit):
+        _tell(draft, cause, "JobRestarting", f"all {snapshot.job.size} replicas are restarted")
+    return None
+
+
+def _failure(draft: Draft, sighting: Sighting) -> Failure | None:
+    snapshot, replica = draft.snapshot, sighting.replica
+    if sighting.succeeded:
+        return None
+    policy = snapshot.job.roles[replica.role].restart_policy
+    pod = sighting.current
+    if pod is not None:
+        since = snapshot.lost_nodes.get(pod.spec.node_name)
+        if since is None or pod.status.phase in ENDED:
+            return judge(replica, pod, snapshot.job.container, policy, scope(snapshot))
+        draft.wake(since + snapshot.settings.node_grace)
+        return _lost(replica, pod, since) if is_lost(snapshot, pod) else None
+    if sighting.gone is not None:
+        found = judge(replica, sighting.gone, snapshot.job.container, policy, scope(snapshot))
+        return found or Failure(replica, Cost.NOTHING, snapshot.now, "was deleted")
+    if sighting.pod is None and scope(snapshot) == "Job" and _was_complete(draft, replica.role):
+        return Failure(replica, Cost.NOTHING, snapshot.now, "was deleted while no operator looked")
+    return None
+
+
+def _was_complete(draft: Draft, role: str) -> bool:
+    """Whether all pods of the role had been made; one that is missing then was taken away."""
+    recorded = draft.snapshot.job.made.status.replica_statuses.get(role, ReplicaStatus())
+    return recorded.active + recorded.succeeded + recorded.failed >= draft.snapshot.job.count(role)
+
+
+def _on_lost_nodes(draft: Draft, sightings: list[Sighting]) -> list[Failure]:
+    lost = []
+    for sighting in sightings:
+        pod = sighting.current
+        if pod is not None and pod.status.phase not in ENDED:
+            since = draft.snapshot.lost_nodes.get(pod.spec.node_name)
+            if since is not None:
+                lost.append(_lost(sighting.replica, pod, since))
+    return lost
+
+
+def _lost(replica: Replica, pod: Pod, since: datetime) -> Failure:
+    return Failure(replica, Cost.NOTHING, since, f"was lost with node {pod.spec.node_name}")
+
+
+def _due(draft: Draft, failure: Failure, before: int) -> bool:
+    """Whether the pause before another attempt is over; if not, look again then."""
+    again = failure.when + backoff.pause(before, failure.cost is Cost.NOTHING)
+    if draft.snapshot.now >= again:
+        return True
+    draft.wake(again)
+    return False
+
+
+def _count(draft: Draft, failure: Failure) -> None:
+    role = failure.replica.role
+    old = draft.status.replica_statuses.get(role, ReplicaStatus())
+    counted = failure.cost is Cost.RETRY
+    new = msgspec.structs.replace(
+        old,
+        restarts=old.restarts + counted,
+        evicted=old.evicted + (not counted),
+    )
+    draft.set(
+        retries=draft.status.retries + counted + failure.container_restarts,
+        replica_statuses={**draft.status.replica_statuses, role: new},
+    )
+
+
+def _move_on(draft: Draft, replica: Replica) -> None:
+    draft.moved = True
+    old, index = draft.status.replica_statuses[replica.role], str(replica.index)
+    attempts = {**old.attempts, index: old.attempts.get(index, 0) + 1}
+    new = msgspec.structs.replace(old, attempts=attempts)
+    draft.set(replica_statuses={**draft.status.replica_statuses, replica.role: new})
+
+
+def _move_all_on(draft: Draft) -> None:
+    """Whoever had succeeded runs again: without it the others would wait at their rendezvous for ever."""
+    draft.moved = True
+    statuses = draft.status.replica_statuses
+    highest = max((attempt for status in statuses.values() for attempt in status.attempts.values()), default=0)
+    anew = {
+        role: msgspec.structs.replace(status, attempts={}, active=0, failed=0, succeeded=0, succeeded_indexes="")
+        for role, status in statuses.items()
+    }
+    draft.set(attempt=draft.status.attempt + highest + 1, replica_statuses=anew)
+
+
+def _retries(draft: Draft) -> int:
+    """What counts against the limit: replacements so far, and restarts in place by kubelets."""
+    job = draft.snapshot.job
+    in_place = sum(
+        status.restart_count
+        for pod in draft.snapshot.pods
+        if pod.metadata.deletion_timestamp is None
+        for status in pod.status.container_statuses
+    )
+    return draft.status.retries + (in_place if job.spec.backoff_limit is not None else 0)
+
+
+def _limit_reached(draft: Draft) -> Outcome:
+    limit = draft.snapshot.job.spec.backoff_limit
+    return "BackoffLimitExceeded", f"failed replicas were tried again {limit} times, which is the limit"
+
+
+def _tell(draft: Draft, failure: Failure, reason: str, consequence: str) -> None:
+    limit = draft.snapshot.job.spec.backoff_limit
+    used = f"retry {draft.status.retries}" + (f" of {limit}" if limit is not None else "")
+    cost = "not counted as a retry" if failure.cost is Cost.NOTHING else used
+    message = f"{_name(failure.replica)} {failure.text}; {consequence} ({cost})"
+    draft.condition("Restarting", True, reason, message)
+    draft.event("Warning", reason, message)
+
+
+def _remove_old(draft: Draft, sightings: list[Sighting]) -> None:
+    """Pods of older attempts, and of replicas that the job no longer has."""
+    wanted = {sighting.current.metadata.uid for sighting in sightings if sighting.current is not None}
+    for pod in draft.snapshot.pods:
+        if pod.metadata.uid not in wanted:
+            draft.delete(pod, is_lost(draft.snapshot, pod))
+
+
+def _name(replica: Replica) -> str:
+    return f"{replica.role.lower()} {replica.index}"
