@@ -5,14 +5,10 @@ Both directories hold nothing else: a file that no longer follows from the code 
 
 import argparse
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
-from kubedl.main.operator import GRANTS
-from kubedl.schema.crd import CustomResource
-from kubedl.schema.manifest import to_yaml
-from kubedl.schema.rbac import Grant, cluster_role, roles_of_people
-from kubedl.training.kinds import all_kinds
+from kubedl.main.manifests import manifests
 
 ROOT = Path(__file__).parents[1]
 DEPLOY = ROOT / "deploy"
@@ -23,7 +19,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m devtools.generate", description=__doc__)
     parser.add_argument("--check", action="store_true", help="only compare; exit 1 on drift")
     checking = parser.parse_args().check
-    wanted = manifests((kind.custom_resource for kind in all_kinds()), GRANTS)
+    wanted = manifests()
     stale = drift(DEPLOY, wanted)
     if checking and stale:
         names = ", ".join(f"{DEPLOY.name}/{name}" for name in stale)
@@ -31,16 +27,6 @@ def main() -> int:
         return 1
     write(DEPLOY, {name: wanted.get(name) for name in stale})
     return 0
-
-
-def manifests(resources: Iterable[CustomResource], grants: Iterable[Grant]) -> dict[str, str]:
-    """Every generated file by its name in deploy/, and its text."""
-    resources = tuple(resources)
-    return {
-        **{f"crds/{custom.resource.name}.yaml": to_yaml([custom.definition()]) for custom in resources},
-        "rbac/operator.yaml": cluster_role("kubedl-operator", grants),
-        "rbac/people.yaml": roles_of_people(resources),
-    }
 
 
 def drift(directory: Path, wanted: Mapping[str, str]) -> list[str]:

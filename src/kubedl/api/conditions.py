@@ -14,16 +14,19 @@ from kubedl.wire.meta import Record
 class Condition(Record, frozen=True):
     """One statement about an object, true, false or unknown since a moment."""
 
-    type: Annotated[str, Meta(max_length=316)]
-    status: Literal["True", "False", "Unknown"]
-    reason: Annotated[str, Meta(max_length=1024)] = ""
-    message: Annotated[str, Meta(max_length=32768)] = ""
-    last_transition_time: datetime | None = None
-    observed_generation: int = 0
+    type: Annotated[str, Meta(max_length=316, description="What is stated.")]
+    status: Annotated[Literal["True", "False", "Unknown"], Meta(description="Whether it holds.")]
+    reason: Annotated[str, Meta(max_length=1024, description="Why, in a word for programs.")] = ""
+    message: Annotated[str, Meta(max_length=32768, description="Why, in a sentence for people.")] = ""
+    last_transition_time: Annotated[datetime | None, Meta(description="Since when.")] = None
+    observed_generation: Annotated[int, Meta(description="The generation of the spec that this is about.")] = 0
 
 
 # One condition per type; whoever applies one leaves the others alone.
-Conditions = Annotated[tuple[Condition, ...], Meta(max_length=32, extra_json_schema=list_map("type"))]
+Conditions = Annotated[
+    tuple[Condition, ...],
+    Meta(max_length=32, description="What is to be said about the object.", extra_json_schema=list_map("type")),
+]
 
 
 def find(conditions: Iterable[Condition], kind: str) -> Condition | None:

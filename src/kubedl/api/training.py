@@ -61,36 +61,47 @@ class ReplicaSpec(Record, frozen=True):
     ) = None
 
 
+# The number of roles is bounded because the API server bounds what the rules about them may cost.
+ReplicaSpecs = Annotated[Mapping[str, ReplicaSpec], Meta(min_length=1, max_length=5)]
+
+
 class SchedulingPolicy(Record, frozen=True):
     """Wishes to the scheduler."""
 
-    min_available: Annotated[int, Meta(ge=1, le=MOST)] | None = None
-    priority: Annotated[int, Meta(ge=-MOST, le=MOST)] | None = None
-    priority_class_name: Annotated[str, Meta(max_length=253)] = ""
-    queue: Annotated[str, Meta(max_length=253)] = ""
+    min_available: (
+        Annotated[int, Meta(ge=1, le=MOST, description="How many pods must fit before any starts.")] | None
+    ) = None
+    priority: Annotated[int, Meta(ge=-MOST, le=MOST, description="The job's rank in its queue.")] | None = None
+    priority_class_name: Annotated[
+        str, Meta(max_length=253, description="The PriorityClass of pods whose template names none.")
+    ] = ""
+    queue: Annotated[str, Meta(max_length=253, description="The queue in which the job waits.")] = ""
+
+
+MountPath = Annotated[str, Meta(max_length=4096, description="Where containers find the directory.")]
 
 
 class LocalStorage(Record, frozen=True):
     """A directory of a node."""
 
-    path: Annotated[str, Meta(min_length=1, max_length=4096)]
-    mount_path: Annotated[str, Meta(max_length=4096)] = ""
-    node_name: Annotated[str, Meta(max_length=253)] = ""
+    path: Annotated[str, Meta(min_length=1, max_length=4096, description="The directory on the node.")]
+    mount_path: MountPath = ""
+    node_name: Annotated[str, Meta(max_length=253, description="The node that has the directory.")] = ""
 
 
 class NfsStorage(Record, frozen=True):
     """A directory of an NFS server."""
 
-    server: Annotated[str, Meta(min_length=1, max_length=253)]
-    path: Annotated[str, Meta(min_length=1, max_length=4096)] = "/"
-    mount_path: Annotated[str, Meta(max_length=4096)] = ""
+    server: Annotated[str, Meta(min_length=1, max_length=253, description="Its name or address.")]
+    path: Annotated[str, Meta(min_length=1, max_length=4096, description="The directory on the server.")] = "/"
+    mount_path: MountPath = ""
 
 
 class EfsStorage(Record, frozen=True):
     """A file system of AWS."""
 
-    volume_handle: Annotated[str, Meta(min_length=1, max_length=253)]
-    attributes: Mapping[str, str] = {}
+    volume_handle: Annotated[str, Meta(min_length=1, max_length=253, description="The volume as its driver knows it.")]
+    attributes: Annotated[Mapping[str, str], Meta(description="Further settings for the driver.")] = {}
 
 
 class Storage(Record, frozen=True):
@@ -111,10 +122,10 @@ class Storage(Record, frozen=True):
 class ModelOutput(Record, frozen=True):
     """The model version that a successful job leaves behind."""
 
-    model_name: Annotated[str, Meta(max_length=253)] = ""
-    image_repo: Annotated[str, Meta(max_length=253)] = ""
-    image_tag: Annotated[str, Meta(max_length=128)] = ""
-    created_by: Annotated[str, Meta(max_length=253)] = ""
+    model_name: Annotated[str, Meta(max_length=253, description="The Model that gets a new version.")] = ""
+    image_repo: Annotated[str, Meta(max_length=253, description="The repository that the image is pushed to.")] = ""
+    image_tag: Annotated[str, Meta(max_length=128, description="The tag of the image.")] = ""
+    created_by: Annotated[str, Meta(max_length=253, description="Who made the version.")] = ""
     storage: Storage | None = None
 
 
@@ -155,30 +166,30 @@ class JobSpec(Record, frozen=True):
 class ReplicaStatus(Record, frozen=True, omit_defaults=False):
     """How the replicas of one role are."""
 
-    active: int = 0
-    ready: int = 0
-    succeeded: int = 0
-    failed: int = 0
-    evicted: int = 0
-    restarts: int = 0
-    succeeded_indexes: str = ""
-    attempts: Mapping[str, int] = {}
+    active: Annotated[int, Meta(description="Pods that have not ended.")] = 0
+    ready: Annotated[int, Meta(description="Pods that are ready.")] = 0
+    succeeded: Annotated[int, Meta(description="Replicas that have succeeded.")] = 0
+    failed: Annotated[int, Meta(description="Replicas that have failed for good.")] = 0
+    evicted: Annotated[int, Meta(description="Pods that were lost through no fault of theirs and replaced.")] = 0
+    restarts: Annotated[int, Meta(description="Pods that failed and were replaced.")] = 0
+    succeeded_indexes: Annotated[str, Meta(description="Indexes of replicas that have succeeded, as in 0-2,5.")] = ""
+    attempts: Annotated[Mapping[str, int], Meta(description="How often a replica was replaced, by its index.")] = {}
 
 
 class JobStatus(Record, frozen=True):
     """What the operator knows about a job. All that must outlive a restart of the operator is here."""
 
-    state: State | None = None
-    reason: str = ""
-    ready: str = ""
+    state: Annotated[State | None, Meta(description="What the job is doing, in a word.")] = None
+    reason: Annotated[str, Meta(description="Why it is in this state.")] = ""
+    ready: Annotated[str, Meta(description="Pods that are ready, of those wanted.")] = ""
     conditions: Conditions = ()
-    replica_statuses: Mapping[str, ReplicaStatus] = {}
-    attempt: int = 0
-    retries: int = 0
-    start_time: datetime | None = None
-    completion_time: datetime | None = None
-    model_version_name: str = ""
-    observed_generation: int = 0
+    replica_statuses: Annotated[Mapping[str, ReplicaStatus], Meta(description="How the replicas are, by role.")] = {}
+    attempt: Annotated[int, Meta(description="How often the whole job was restarted.")] = 0
+    retries: Annotated[int, Meta(description="What counts against backoffLimit.")] = 0
+    start_time: Annotated[datetime | None, Meta(description="When the job began, or was last resumed.")] = None
+    completion_time: Annotated[datetime | None, Meta(description="When it ended.")] = None
+    model_version_name: Annotated[str, Meta(description="The model version that the job left behind.")] = ""
+    observed_generation: Annotated[int, Meta(description="The generation of the spec that this is about.")] = 0
 
 
 class TrainingJob(Record, frozen=True):

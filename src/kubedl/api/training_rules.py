@@ -3,6 +3,8 @@
 Each rule names the field and what to do. Roles are told apart without regard to case, as people write `worker` and
 `Worker`. A rule reads only what is declared and bounded in the schema; the API server refuses a definition whose rules
 could cost too much.
+
+Rules are evaluated again with every write of a status, so each first asks what settles the common case.
 """
 
 from collections.abc import Sequence
@@ -68,21 +70,23 @@ def _name_rules(replicas_field: str) -> tuple[Rule, ...]:
 
 def _role_rules(place: str, roles: Sequence[str], container: str) -> tuple[Rule, ...]:
     names = ", ".join(roles)
-    known = f"role.lowerAscii() in [{', '.join(repr(role.lower()) for role in roles)}]"
+    as_declared = f"role in {list(roles)!r}"
+    known = f"role.lowerAscii() in {[role.lower() for role in roles]!r}"
+    twice = "!self.exists_one(other, other.lowerAscii() == role.lowerAscii())"
     return (
         Rule("size(self) > 0", f"a job has at least one role: {names}", at=place, reason="FieldValueRequired"),
         Rule(
-            f"self.all(role, {known})",
+            f"self.all(role, {as_declared} || {known})",
             f"roles are {names}",
             at=place,
             message_expression=f"self.filter(role, !({known}))[0] + ' is no role of this kind; roles are {names}'",
         ),
         Rule(
-            "self.all(role, self.exists_one(other, other.lowerAscii() == role.lowerAscii()))",
+            f"self.all(role, {as_declared}) || !self.exists(role, {twice})",
             "a role is there twice, in upper and lower case",
             at=place,
-            message_expression="'role %s is there twice, in upper and lower case'.format([self.filter(role, "
-            "!self.exists_one(other, other.lowerAscii() == role.lowerAscii()))[0].lowerAscii()])",
+            message_expression=f"'role %s is there twice, in upper and lower case'"
+            f".format([self.filter(role, {twice})[0].lowerAscii()])",
         ),
         Rule(
             f"self.exists(item, item.name == '{container}')",
@@ -95,7 +99,7 @@ def _role_rules(place: str, roles: Sequence[str], container: str) -> tuple[Rule,
 
 def _dependency_rules(place: str, roles: Sequence[str]) -> tuple[Rule, ...]:
     names = ", ".join(roles)
-    missing = "!self.exists(other, other.lowerAscii() == item.upstream.lowerAscii())"
+    missing = "!(item.upstream in self) && !self.exists(other, other.lowerAscii() == item.upstream.lowerAscii())"
     waits = "has(self[role].dependsOn) && self[role].dependsOn.exists(item, {})"
     for_nobody = waits.format(missing)
     for_itself = waits.format("item.upstream.lowerAscii() == role.lowerAscii()")
@@ -132,7 +136,7 @@ def _acyclic(roles: int) -> str:
     """
     started = "['']"
     expression = "size({}) + 1 >= size(self)"
-    text = ""
+    text = "self.filter(role, has(self[role].dependsOn)).size() < 2 || "
     for number in range(1, roles):
         free = (
             "self.filter(role, !has(self[role].dependsOn) || self[role].dependsOn.all(item, "

@@ -3,7 +3,7 @@
 A watch yields batches: everything that one read from the socket brought. Lines may be of any length.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import Any, Generic
 
@@ -50,12 +50,26 @@ class _Line(Record, frozen=True):
     object: msgspec.Raw
 
 
-class _Envelope(Record, frozen=True):
+class _Bookmark(Record, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
 
 
+class _Identity(Record, frozen=True):
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+
+
+class _Unreadable(Record, frozen=True):
+    """As little of an object as we need to say which one it is."""
+
+    metadata: _Identity
+
+
 _LINE = codec.decoder(_Line)
-_ENVELOPE = codec.decoder(_Envelope)
+_BOOKMARK = codec.decoder(_Bookmark)
+_UNREADABLE = codec.decoder(_Unreadable)
 
 
 async def objects(client: Client, resource: Resource[ObjectT], scope: Scope) -> tuple[str, list[Step[ObjectT]]]:
@@ -72,7 +86,7 @@ async def objects(client: Client, resource: Resource[ObjectT], scope: Scope) -> 
 
 async def changes(
     client: Client, resource: Resource[ObjectT], scope: Scope, version: str | None, silence: float = SILENCE
-) -> AsyncIterator[list[Step[ObjectT]]]:
+) -> AsyncGenerator[list[Step[ObjectT]], None]:
     """What happened after `version`; without one, everything that exists comes first (WatchList).
 
     Ends when the server ends it. Raises GoneError when `version` is too old, and InvalidError when the server has no
@@ -95,13 +109,13 @@ async def changes(
 def _read(resource: Resource[ObjectT], data: bytes) -> Step[ObjectT]:
     try:
         line = _LINE.decode(data)
+        if line.type == "BOOKMARK":
+            return Step(line.type, _BOOKMARK.decode(line.object).metadata)
+        if line.type != "ERROR":
+            return _step(resource, line.type, line.object)
     except codec.UNREADABLE as error:
         raise UnsureError(0, "", f"watch of {resource.name} sent what is not an event: {error}") from error
-    if line.type == "ERROR":
-        raise _failure(bytes(line.object))
-    if line.type == "BOOKMARK":
-        return Step(line.type, _ENVELOPE.decode(line.object).metadata)
-    return _step(resource, line.type, line.object)
+    raise _failure(bytes(line.object))
 
 
 def _failure(status: bytes) -> Exception:
@@ -114,5 +128,9 @@ def _step(resource: Resource[ObjectT], kind: str, data: msgspec.Raw) -> Step[Obj
     try:
         found: Any = resource.decoder.decode(data)
     except codec.UNREADABLE as error:
-        return Step(kind, _ENVELOPE.decode(data).metadata, None, str(error))
+        known = _UNREADABLE.decode(data).metadata
+        meta = ObjectMeta(
+            name=known.name, namespace=known.namespace, uid=known.uid, resource_version=known.resource_version
+        )
+        return Step(kind, meta, None, str(error))
     return Step(kind, found.metadata, found)

@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 import structlog
 
 from kubedl.api.training import GROUP
-from kubedl.kube import credentials
+from kubedl.kube import credentials, watch
 from kubedl.kube.client import Client
 from kubedl.kube.limiter import Limiter
 from kubedl.kube.watch import Scope
@@ -74,8 +74,16 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--no-leader-election", action="store_true", help="this is the only operator, for sure")
     parser.add_argument("--lease-namespace", help="where the Lease is (default: the operator's own namespace)")
     parser.add_argument("--lease-seconds", type=float, default=15, help="how long the others wait for a silent leader")
-    parser.add_argument("--renew-seconds", type=float, default=10, help="a leader that cannot renew for so long exits")
-    parser.add_argument("--retry-seconds", type=float, default=2, help="between two looks at the lease")
+    parser.add_argument(
+        "--lease-renew-seconds", type=float, default=10, help="a leader that cannot renew for so long exits"
+    )
+    parser.add_argument("--lease-retry-seconds", type=float, default=2, help="between two looks at the lease")
+    parser.add_argument(
+        "--watch-silence-seconds",
+        type=float,
+        default=watch.SILENCE,
+        help="a watch that is silent for so long is broken",
+    )
     parser.add_argument("--workers", type=int, default=64, help="jobs of a kind that are worked on at once")
     parser.add_argument("--calls-per-second", type=float, default=0, help="limit of calls to the API server (0: none)")
     parser.add_argument("--calls-burst", type=int, default=200, help="calls that may come at once, under a limit")
@@ -104,9 +112,9 @@ async def _serve(options: argparse.Namespace) -> None:
     # Renewing the lease must not queue behind the writes that it allows.
     lease_client = Client(identity, calls=metrics, sockets=2)
     lease = Key(options.lease_namespace or identity.namespace, LEASE)
-    timing = Timing(options.lease_seconds, options.renew_seconds, options.retry_seconds)
+    timing = Timing(options.lease_seconds, options.lease_renew_seconds, options.lease_retry_seconds)
     election = Election(lease_client, lease, timing=timing, changed=metrics.leading)
-    manager = Manager(client)
+    manager = Manager(client, silence=options.watch_silence_seconds)
     recorder = Recorder(client, dropped=metrics.event_dropped)
     _assemble(options, manager, recorder, metrics, election)
     manager.beside(recorder.run)

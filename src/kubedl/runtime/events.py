@@ -82,13 +82,13 @@ class Recorder:
 
     def event(self, about: Reference, type_: Type, reason: str, message: str) -> None:
         """Say what happened to an object."""
-        now, words = self._clock(), message
+        now = self._clock()
+        words = message = _cut(message)
         if self._is_one_of_many(about.uid, type_, reason, message, now):
-            words, message = "", f"(combined from similar events): {message}"
+            words, message = "", _cut(f"(combined from similar events): {message}")
         identity = (about.uid, type_, reason, words)
         series = _recall(self._series, identity, lambda: _Series(about, type_, reason, words))
-        series.message = message.encode(errors="replace")[:LONGEST].decode(errors="ignore")
-        series.said_at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        series.message, series.said_at = message, datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         series.untold += 1
         if series.key in self._due:
             return
@@ -128,15 +128,14 @@ class Recorder:
             series.told = await self._write(series, new)
             series.untold -= new
             series.tries = 0
-        except UnsureError as error:
+        except Exception as error:  # noqa: BLE001 - whatever it is, the next event may go well
             series.tries += 1
-            if series.tries % TRIES:
+            if isinstance(error, UnsureError) and series.tries % TRIES:
                 self._due[series.key] = series
                 await asyncio.sleep(PAUSE)  # the server is in trouble, and this is the least that it must hear
             else:
-                self._give_up(series, error)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the next event may go well
-            self._give_up(series, error)
+                log.warning("event not sent", about=series.about.name, reason=series.reason, error=str(error))
+                self._dropped()
 
     async def _write(self, series: _Series, new: int) -> int:
         if not series.told:
@@ -149,28 +148,19 @@ class Recorder:
             return (await self._client.patch(EVENTS, series.key, body)).count
         except NotFoundError:  # events last an hour
             series.told = 0
-            return (await self._client.create(EVENTS, series.key.namespace, self._body(series, new))).count
+            return await self._write(series, new)
 
     def _body(self, series: _Series, count: int) -> dict[str, object]:
-        return {
-            "apiVersion": EVENTS.api_version,
-            "kind": EVENTS.kind,
-            "metadata": {"name": series.key.name, "namespace": series.key.namespace},
-            "involvedObject": series.about,
-            "type": series.type,
-            "reason": series.reason,
-            "message": series.message,
-            "count": count,
-            "firstTimestamp": series.said_at,
-            "lastTimestamp": series.said_at,
-            "source": {"component": COMPONENT},
-            "reportingComponent": COMPONENT,
-            "reportingInstance": self._instance,
-        }
+        head = {"apiVersion": EVENTS.api_version, "kind": EVENTS.kind, "metadata": {"name": series.key.name}}
+        words = {"type": series.type, "reason": series.reason, "message": series.message, "count": count}
+        times = {"firstTimestamp": series.said_at, "lastTimestamp": series.said_at}
+        source = {"component": COMPONENT}
+        reporter = {"source": source, "reportingComponent": COMPONENT, "reportingInstance": self._instance}
+        return head | words | times | reporter | {"involvedObject": series.about}
 
-    def _give_up(self, series: _Series, error: Exception) -> None:
-        log.warning("event not sent", about=series.about.name, reason=series.reason, error=str(error))
-        self._dropped()
+
+def _cut(message: str) -> str:
+    return message.encode(errors="replace")[:LONGEST].decode(errors="ignore")
 
 
 def _recall(memory: OrderedDict[KeyT, ValueT], key: KeyT, make: Callable[[], ValueT]) -> ValueT:

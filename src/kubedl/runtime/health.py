@@ -28,10 +28,11 @@ async def serve(
     application.router.add_get("/readyz", _probe(missing, "missing"))
     application.router.add_get("/metrics", page)
     host, _, port = address.rpartition(":")
+    host = host or "127.0.0.1"
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=1, handle_signals=False)
     await runner.setup()
     try:
-        await web.TCPSite(runner, host.strip("[]") or "127.0.0.1", int(port)).start()
+        await web.TCPSite(runner, host.strip("[]"), int(port)).start()
         yield f"{host}:{runner.addresses[0][1]}"
     finally:
         await runner.cleanup()

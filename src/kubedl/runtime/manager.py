@@ -10,7 +10,7 @@ from typing import Any
 import structlog
 
 from kubedl.kube.client import Client
-from kubedl.kube.watch import Scope
+from kubedl.kube.watch import SILENCE, Scope
 from kubedl.runtime.controller import Controller
 from kubedl.runtime.reflector import EVERYTHING, Reflector
 from kubedl.runtime.store import Index, Store
@@ -24,8 +24,10 @@ Lead = Callable[[], Awaitable[None]]
 class Manager:
     """Put together once at start, then `run`."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, *, silence: float = SILENCE) -> None:
+        """A watch that says nothing for `silence` seconds counts as broken."""
         self.client = client
+        self._silence = silence
         self.reflectors: list[Reflector[Any]] = []
         self.controllers: list[Controller] = []
         self._needs: dict[Controller, tuple[Store[Any], ...]] = {}
@@ -40,7 +42,7 @@ class Manager:
     ) -> Store[ObjectT]:
         """A copy of these objects, kept level with the server while the manager runs."""
         store = Store(indexes, remember)
-        self.reflectors.append(Reflector(self.client, resource, store, scope))
+        self.reflectors.append(Reflector(self.client, resource, store, scope, silence=self._silence))
         return store
 
     def add(self, controller: Controller, *needs: Store[Any]) -> None:

@@ -7,6 +7,7 @@ store ends up equal to the server, deletions included, and never goes back in ti
 import asyncio
 import random
 from collections.abc import Callable, Iterable
+from contextlib import aclosing
 from typing import Generic
 
 import structlog
@@ -59,7 +60,7 @@ class Reflector(Generic[ObjectT]):
     async def run(self) -> None:
         """Follow until cancelled."""
         while True:
-            began = self._now()
+            began, following = self._now(), self._version is not None
             try:
                 await self._follow()
                 if self._now() - began > 1:
@@ -67,6 +68,9 @@ class Reflector(Generic[ObjectT]):
                 error: ApiError = UnsureError(0, "", "the watch ended at once")
             except GoneError as gone:
                 self._version = None
+                if following:
+                    log.info("history is gone, listing again", resource=self.resource.name)
+                    continue  # BETWEEN_LISTS is pause enough
                 error = gone
             except ApiError as failure:
                 self.absent = isinstance(failure, NotFoundError)
@@ -75,61 +79,58 @@ class Reflector(Generic[ObjectT]):
                 log.exception("reflector failed", resource=self.resource.name)
                 self._version = None
                 error = UnsureError(0, "", "a bug")
-            if isinstance(error, GoneError):
-                log.info("history is gone, listing again", resource=self.resource.name)
-                continue  # BETWEEN_LISTS is pause enough
             pause = max(self._pause * (1 + self._jitter()), error.retry_after or 0)
             log.warning("watch broken", resource=self.resource.name, error=str(error), again_in=round(pause, 1))
             await asyncio.sleep(pause)
             self._pause = min(self._pause * 2, LONGEST_PAUSE)
 
     async def _follow(self) -> None:
-        if self._version is None and not self._watch_list:
-            await self._list()
-        pending: dict[Key, ObjectT] | None = {} if self._version is None else None
-        if pending is not None:
+        pending: dict[Key, Step[ObjectT]] | None = None
+        if self._version is None:
             await self._take_turn()
+            if self._watch_list:
+                pending = {}
+            else:
+                await self._list()
+        changes = watch.changes(self._client, self.resource, self._scope, self._version, self._silence)
         try:
-            async for steps in watch.changes(self._client, self.resource, self._scope, self._version, self._silence):
-                self._heard_at = self._now()
-                for step in steps:
-                    if pending is None:
-                        self._apply(step)
-                    elif step.ends_initial_events:
-                        self._replace(pending.values(), step.metadata.resource_version)
-                        pending = None
-                    else:
-                        self._collect(pending, step)
+            async with aclosing(changes):
+                async for steps in changes:
+                    self._heard_at = self._now()
+                    for step in steps:
+                        if pending is None:
+                            self._apply(step)
+                        elif step.ends_initial_events:
+                            self._replace(pending.values(), step.metadata.resource_version)
+                            pending = None
+                        else:
+                            _collect(pending, step)
         except InvalidError:
-            if not self._watch_list or self._version is not None:
+            if pending is None:
                 raise
             log.info("the server has no WatchList, listing in pages", resource=self.resource.name)
             self._watch_list = False
-
-    def _collect(self, pending: dict[Key, ObjectT], step: Step[ObjectT]) -> None:
-        # The start is mostly ADDED, but what changes meanwhile arrives before its end too.
-        found = self._usable(step)
-        if found is None or step.type == "DELETED":
-            pending.pop(step.metadata.key, None)
-        else:
-            pending[step.metadata.key] = found
+            await self._follow()
+            return
+        if pending is not None:
+            raise UnsureError(0, "", "the watch ended before all that exists was sent")
 
     async def _list(self) -> None:
-        await self._take_turn()
         version, steps = await watch.objects(self._client, self.resource, self._scope)
-        self._replace(filter(None, map(self._usable, steps)), version)
+        self._replace(steps, version)
 
     async def _take_turn(self) -> None:
         wait = self._listed_at + BETWEEN_LISTS - self._now()
         if wait > 0:
             await asyncio.sleep(wait)
 
-    def _replace(self, objects: Iterable[ObjectT], version: str) -> None:
+    def _replace(self, steps: Iterable[Step[ObjectT]], version: str) -> None:
+        self._listed_at = self._now()
         if int(version) < self.store.version:
             self._version = None
             raise UnsureError(0, "", f"the server lags behind: it is at {version}, we have seen {self.store.version}")
-        self._listed_at = self._now()
-        self.store.replace(objects)
+        present = (self._usable(step) for step in steps if step.type != "DELETED")
+        self.store.replace(found for found in present if found is not None)
         self._advance(version)
         self.synced.set()
 
@@ -149,10 +150,18 @@ class Reflector(Generic[ObjectT]):
         return step.object
 
     def _advance(self, version: str) -> None:
-        self._version = version
-        self.store.version = max(self.store.version, int(version))
+        if int(version) >= self.store.version:
+            self._version = version
+            self.store.version = int(version)
         self._heard_at = self._now()
         self._pause = FIRST_PAUSE
 
     def _now(self) -> float:
         return asyncio.get_running_loop().time()
+
+
+def _collect(pending: dict[Key, Step[ObjectT]], step: Step[ObjectT]) -> None:
+    # The start is mostly ADDED, but what changes or goes meanwhile arrives before its end too; the newest word counts.
+    before = pending.get(step.metadata.key)
+    if before is None or int(before.metadata.resource_version) < int(step.metadata.resource_version):
+        pending[step.metadata.key] = step

@@ -8,10 +8,14 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Generic
 
+import structlog
+
 from kubedl.wire.meta import Key, ObjectT
 
 Index = Callable[[ObjectT], Hashable | None]
 Subscriber = Callable[[ObjectT | None, ObjectT | None], None]
+
+log = structlog.get_logger()
 
 
 class Store(Generic[ObjectT]):
@@ -72,12 +76,14 @@ class Store(Generic[ObjectT]):
         if old is not None and old.metadata.resource_version == new.metadata.resource_version:
             return
         self._objects[key] = new
-        for name, index in self._indexes.items():
-            value = index(new)
-            if old is not None and (before := index(old)) != value:
+        for name in self._indexes:
+            value = self._value(name, new)
+            if old is not None and (before := self._value(name, old)) != value:
                 self._unindex(name, before, key)
             if value is not None:
                 self._found[name][value][key] = new
+        if old is None and self._remember is not None:
+            self.forget(self._value(self._remember, new), (new.metadata.uid,))  # it was only out of our sight
         self._tell(old, new)
 
     def remove(self, key: Key, last: ObjectT | None = None) -> None:
@@ -86,10 +92,10 @@ class Store(Generic[ObjectT]):
         if old is None or (last is not None and last.metadata.uid != old.metadata.uid):
             return
         del self._objects[key]
-        for name, index in self._indexes.items():
-            self._unindex(name, index(old), key)
+        for name in self._indexes:
+            self._unindex(name, self._value(name, old), key)
         final = last if last is not None else old
-        if self._remember is not None and (value := self._indexes[self._remember](final)) is not None:
+        if self._remember is not None and (value := self._value(self._remember, final)) is not None:
             self._deleted[value][final.metadata.uid] = final
         self._tell(final, None)
 
@@ -102,6 +108,13 @@ class Store(Generic[ObjectT]):
         for key in self._objects.keys() - present:
             self.remove(key)
 
+    def _value(self, index: str, of: ObjectT) -> Hashable | None:
+        try:
+            return self._indexes[index](of)
+        except Exception:  # one strange object must not keep all others out
+            log.exception("index failed", index=index, key=str(of.metadata.key))
+            return None
+
     def _unindex(self, name: str, value: Hashable | None, key: Key) -> None:
         if value is None:
             return
@@ -112,4 +125,8 @@ class Store(Generic[ObjectT]):
 
     def _tell(self, old: ObjectT | None, new: ObjectT | None) -> None:
         for subscriber in self._subscribers:
-            subscriber(old, new)
+            try:
+                subscriber(old, new)
+            except Exception:  # the others must hear it all the same: nothing will tell them again
+                changed = new if new is not None else old
+                log.exception("subscriber failed", key=str(changed.metadata.key) if changed is not None else "")

@@ -128,6 +128,8 @@ class JobController:
         refusal: ApiError | None = None
         if decided.create_service or decided.creations:
             refusal = await self._create(snapshot, decided)
+            if refusal is not None:  # the counts speak of pods that do not exist
+                status = msgspec.structs.replace(status, replica_statuses=made.status.replica_statuses)
             status = _blocked(status, made.metadata.generation, refusal, snapshot.now)
         await self._write_status(made, status)
         for event in decided.events:

@@ -9,21 +9,12 @@ from functools import cached_property
 from typing import ClassVar
 
 from kubedl.api.training import GROUP, VERSION, CleanPodPolicy, RestartScope, TrainingJob
-from kubedl.api.training_rules import job_rules
-from kubedl.schema.crd import Column, CustomResource, Rule, Scale
+from kubedl.api.training_rules import job_columns, job_rules
+from kubedl.schema.crd import CustomResource, Rule, Scale
 from kubedl.training.job import Job, Replica, Role
 from kubedl.wire.meta import Resource
 
 Done = Mapping[str, frozenset[int]]  # role → the indexes that have succeeded
-
-COLUMNS = (
-    Column("State", "string", ".status.state"),
-    Column("Age", "date", ".metadata.creationTimestamp"),
-    Column("Max-Lifetime", "integer", ".spec.activeDeadlineSeconds"),
-    Column("Model-Version", "string", ".status.modelVersionName"),
-    Column("Ready", "string", ".status.ready", priority=1),
-    Column("Queue", "string", ".spec.schedulingPolicy.queue", priority=1),
-)
 
 
 class Kind(ABC):
@@ -65,7 +56,7 @@ class Kind(ABC):
         return CustomResource(
             resource=self.resource,
             short_names=self.short_names,
-            columns=COLUMNS,
+            columns=job_columns(),
             rules=(*job_rules(self.replicas_field, [role.name for role in self.roles], self.container), *self.rules),
             scale=self.scale,
         )

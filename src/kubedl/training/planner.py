@@ -13,6 +13,8 @@ from kubedl.training.policies.dependencies import waits_for
 from kubedl.training.policies.unsupported import unsupported
 from kubedl.training.snapshot import Sighting, Snapshot
 
+NO_MODEL = "spec.modelVersion: this version of KubeDL makes no model versions; the job trains without its storage"
+
 
 def plan(snapshot: Snapshot) -> Plan:
     """What is to be done for this job now."""
@@ -25,6 +27,8 @@ def plan(snapshot: Snapshot) -> Plan:
         return draft.plan()
     draft.set(observed_generation=made.metadata.generation)
     draft.condition("Created", True, "JobCreated", "the job was accepted")
+    if made.spec.model_version is not None and draft.condition("ModelVersionSkipped", True, "NotSupported", NO_MODEL):
+        draft.event("Warning", "ModelVersionSkipped", NO_MODEL)
     refusal = unsupported(made.metadata.annotations)
     if refusal is not None:
         _fail(draft, tally.look(snapshot), "Unsupported", refusal)

@@ -6,7 +6,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from kubedl.api.training import Dependency, JobSpec, ReplicaSpec, RestartScope, TrainingJob
+from kubedl.api.training import Dependency, JobSpec, ReplicaSpecs, RestartScope, TrainingJob
 from kubedl.schema.crd import Rule, Scale
 from kubedl.training.job import Job, Replica, Role
 from kubedl.training.kind import Done, Kind
@@ -15,9 +15,7 @@ from kubedl.training.kind import Done, Kind
 class PyTorchJobSpec(JobSpec, frozen=True, kw_only=True):
     """What a PyTorchJob runs."""
 
-    replica_specs: Annotated[Mapping[str, ReplicaSpec], Meta(min_length=1, max_length=2)] = msgspec.field(
-        name="pytorchReplicaSpecs"
-    )
+    replica_specs: ReplicaSpecs = msgspec.field(name="pytorchReplicaSpecs")
     nproc_per_node: Annotated[
         int, Meta(ge=1, le=1024, description="How many processes torchrun starts in each pod.")
     ] = 1
@@ -47,9 +45,9 @@ class PyTorch(Kind):
     clean_pod_policy = "None"
     rules = (
         Rule(
-            "!self.spec.pytorchReplicaSpecs.exists(r, r.lowerAscii() == 'master' && "
-            "self.spec.pytorchReplicaSpecs[r].replicas > 1)",
+            "!self.exists(role, role.lowerAscii() == 'master' && self[role].replicas > 1)",
             "a PyTorchJob has at most one Master",
+            at="spec.pytorchReplicaSpecs",
         ),
     )
     scale = Scale(".spec.pytorchReplicaSpecs.Worker.replicas", ".status.replicaStatuses.Worker.active")

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from kubedl.api.training import Dependency, JobSpec, ReplicaSpec, RestartScope, TrainingJob
+from kubedl.api.training import Dependency, JobSpec, ReplicaSpecs, RestartScope, TrainingJob
 from kubedl.training.job import Job, Replica, Role
 from kubedl.training.kind import Done, Kind
 from kubedl.wire import codec
@@ -18,9 +18,7 @@ _SERVERS_FIRST = (Dependency(upstream="PS", phase="Running"),)
 class TFJobSpec(JobSpec, frozen=True, kw_only=True):
     """What a TFJob runs."""
 
-    replica_specs: Annotated[Mapping[str, ReplicaSpec], Meta(min_length=1, max_length=5)] = msgspec.field(
-        name="tfReplicaSpecs"
-    )
+    replica_specs: ReplicaSpecs = msgspec.field(name="tfReplicaSpecs")
     success_policy: Annotated[
         Literal["", "AllWorkers"],
         Meta(

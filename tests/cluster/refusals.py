@@ -1,0 +1,157 @@
+"""TFJobs that are wrong in one way each, and what kubectl prints about them."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+Object = dict[str, Any]
+Change = Callable[[Object], object]
+
+MANIFEST = Path(__file__).parents[1] / "manifests" / "tfjob-with-model.yaml"
+ROLES = ("PS", "Chief", "Master", "Worker", "Evaluator")
+NAMES = ", ".join(ROLES)
+
+
+def manifest() -> Object:
+    """A job that is right: the manifest of the first KubeDL."""
+    job: Object = yaml.safe_load(MANIFEST.read_text())
+    return job
+
+
+def worker(job: Object) -> Object:
+    """Its only role."""
+    role: Object = job["spec"]["tfReplicaSpecs"]["Worker"]
+    return role
+
+
+def with_role(name: str, *upstream: str) -> Change:
+    """Adds a role that waits for others, made like the worker."""
+
+    def change(job: Object) -> None:
+        waiting = {"dependsOn": [{"upstream": role} for role in upstream]} if upstream else {}
+        role = {key: value for key, value in worker(job).items() if key != "dependsOn"}
+        job["spec"]["tfReplicaSpecs"][name] = role | waiting
+
+    return change
+
+
+def both(*changes: Change) -> Change:
+    """One change after the other."""
+    return lambda job: [change(job) for change in changes]
+
+
+class Refusal(NamedTuple):
+    """What is done to a good job, and the sentence that it leads to."""
+
+    change: Change
+    text: str
+
+
+REFUSALS = {
+    "no role": Refusal(
+        lambda job: job["spec"]["tfReplicaSpecs"].clear(),
+        f"spec.tfReplicaSpecs: Required value: a job has at least one role: {NAMES}",
+    ),
+    "unknown role": Refusal(
+        with_role("Wrker"),
+        f"spec.tfReplicaSpecs: Invalid value: Wrker is no role of this kind; roles are {NAMES}",
+    ),
+    "role twice": Refusal(
+        with_role("WORKER"),
+        "spec.tfReplicaSpecs: Invalid value: role worker is there twice, in upper and lower case",
+    ),
+    "container": Refusal(
+        lambda job: worker(job)["template"]["spec"]["containers"][0].update(name="main"),
+        "spec.tfReplicaSpecs[Worker].template.spec.containers: Required value: a container named tensorflow, "
+        "which does the work of the role",
+    ),
+    "no container": Refusal(
+        lambda job: worker(job)["template"]["spec"].update(containers=[]),
+        "spec.tfReplicaSpecs.Worker.template.spec.containers in body should have at least 1 items",
+    ),
+    "container twice": Refusal(
+        lambda job: worker(job)["template"]["spec"].update(containers=[{"name": "tensorflow"}] * 2),
+        'spec.tfReplicaSpecs[Worker].template.spec.containers[1]: Duplicate value: {"name":"tensorflow"}',
+    ),
+    "no template": Refusal(
+        lambda job: worker(job).pop("template"),
+        "spec.tfReplicaSpecs.Worker.template: Required value",
+    ),
+    "labels of the wrong type": Refusal(
+        lambda job: worker(job)["template"].update(metadata={"labels": ["a"]}),
+        'spec.tfReplicaSpecs.Worker.template.metadata.labels in body must be of type object: "array"',
+    ),
+    "name that no Service may have": Refusal(
+        lambda job: job["metadata"].update(name="1-job"),
+        "metadata.name: Invalid value: the name of a job is the name of its Service too: lower-case letters, "
+        "digits and '-', beginning with a letter and ending with a letter or digit",
+    ),
+    "name of several labels": Refusal(
+        lambda job: job["metadata"].update(name="a.b"),
+        "metadata.name: Invalid value: the name of a job is the name of its Service too",
+    ),
+    "long name": Refusal(
+        lambda job: job["metadata"].update(name="j" * 55),
+        "metadata.name: Invalid value: pods are named {job}-{role}-{index}, which may have at most 63 characters: "
+        "the name of this job may have 54, but has 55",
+    ),
+    "long index": Refusal(
+        both(lambda job: job["metadata"].update(name="j" * 54), lambda job: worker(job).update(replicas=11)),
+        "the name of this job may have 53, but has 54",
+    ),
+    "unknown upstream": Refusal(
+        with_role("PS", "Worker", "Chef"),
+        "spec.tfReplicaSpecs: Invalid value: PS depends on Chef, a role that this job does not have; "
+        f"roles are {NAMES}",
+    ),
+    "upstream that the job has not": Refusal(
+        with_role("PS", "Chief"),
+        "spec.tfReplicaSpecs: Invalid value: PS depends on Chief, a role that this job does not have",
+    ),
+    "upstream itself": Refusal(
+        with_role("PS", "ps"),
+        "spec.tfReplicaSpecs: Invalid value: PS depends on itself",
+    ),
+    "circle": Refusal(
+        both(with_role("PS", "Chief"), with_role("Chief", "ps")),
+        "spec.tfReplicaSpecs: Invalid value: dependsOn goes in a circle: these roles would wait for each other "
+        "for ever",
+    ),
+    "gang": Refusal(
+        lambda job: job["spec"].update(schedulingPolicy={"minAvailable": 2}),
+        "spec.schedulingPolicy.minAvailable: Forbidden: minAvailable cannot be honoured yet: this version does not "
+        "know gang scheduling; remove the field",
+    ),
+    "priority by number": Refusal(
+        lambda job: job["spec"].update(schedulingPolicy={"priority": 0}),
+        "spec.schedulingPolicy.priority: Forbidden: priority cannot be honoured yet: this version does not know "
+        "a priority by number (priorityClassName works); remove the field",
+    ),
+    "queue": Refusal(
+        lambda job: job["spec"].update(schedulingPolicy={"queue": "q"}),
+        "spec.schedulingPolicy.queue: Forbidden: queue cannot be honoured yet: this version does not know a queue; "
+        "remove the field",
+    ),
+    "two storages": Refusal(
+        lambda job: job["spec"]["modelVersion"]["storage"].update(nfs={"server": "nfs.example"}),
+        "spec.modelVersion.storage: Invalid value: exactly one of localStorage, nfs and AWSEfs",
+    ),
+    "no storage": Refusal(
+        lambda job: job["spec"]["modelVersion"].update(storage={}),
+        "spec.modelVersion.storage: Invalid value: exactly one of localStorage, nfs and AWSEfs",
+    ),
+    "word that does not exist": Refusal(
+        lambda job: job["spec"].update(cleanPodPolicy="Some"),
+        'spec.cleanPodPolicy: Unsupported value: "Some": supported values: "All", "None", "Running"',
+    ),
+    "number out of bounds": Refusal(
+        lambda job: job["spec"].update(ttlSecondsAfterFinished=2**31),
+        "spec.ttlSecondsAfterFinished in body should be less than or equal to 2147483647",
+    ),
+    "field that does not exist": Refusal(
+        lambda job: job["spec"].update(suspnd=True),
+        'strict decoding error: unknown field "spec.suspnd"',
+    ),
+}

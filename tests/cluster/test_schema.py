@@ -1,0 +1,254 @@
+"""What the API server makes of our definitions: it accepts them, shows jobs as promised and refuses with a reason."""
+
+import graphlib
+import json
+from dataclasses import replace
+from functools import partial
+from typing import Annotated
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from msgspec import Meta
+
+from kubedl.api.training import GROUP, VERSION, JobSpec, JobStatus, ReplicaSpec, TrainingJob
+from kubedl.api.training_rules import job_columns, job_rules
+from kubedl.schema.crd import CustomResource
+from kubedl.schema.manifest import to_yaml
+from kubedl.training.kinds import all_kinds
+from kubedl.wire import codec
+from kubedl.wire.meta import Resource
+from testbed.api import ApiError, is_true
+from testbed.cluster import Cluster
+from testbed.errors import TestbedError
+from testbed.waiting import until
+from tests.cluster.refusals import REFUSALS, ROLES, Change, Object, both, manifest, with_role, worker
+from tests.unit.schema.openapi import values_of
+
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+TRY = "dryRun=All&fieldValidation=Strict"  # as kubectl asks for it
+UNSERVED = "unserved.kubedl.io"
+ON_THE_SERVER = settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
+
+
+@pytest.fixture(scope="module")
+def installed() -> list[str]:
+    """The definitions that this process has applied: once is enough, and a cluster left by older code has others."""
+    return []
+
+
+@pytest.fixture
+def jobs(cluster: Cluster, namespace: str, installed: list[str]) -> str:
+    """The path of a namespace's TFJobs, whose definition is in force."""
+    if not installed:
+        resources = [kind.custom_resource for kind in all_kinds()]
+        definitions = [custom.definition() for custom in (*resources, *map(_unserved, resources))]
+        cluster.kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", given=to_yaml(definitions))
+        installed += [definition["metadata"]["name"] for definition in definitions]
+        for name in installed:
+            until(f"{name} to be served", partial(_is_established, cluster, name), deadline=60)
+    return f"/apis/{GROUP}/{VERSION}/namespaces/{namespace}/tfjobs"
+
+
+@pytest.fixture
+def quiet_jobs(namespace: str, jobs: str) -> str:
+    """The same, of a group that no operator serves: what a test writes there, nobody changes."""
+    return jobs.replace(GROUP, UNSERVED)
+
+
+@pytest.mark.usefixtures("jobs")
+def test_definitions_are_structural_and_served(cluster: Cluster, installed: list[str]) -> None:
+    """The API server has nothing against them."""
+    for name in installed:
+        conditions = cluster.api.get(f"{DEFINITIONS}/{name}")["status"]["conditions"]
+        assert {item["type"]: item["status"] for item in conditions} == {"NamesAccepted": "True", "Established": "True"}
+
+
+def test_the_manifest_of_the_first_kubedl_is_accepted_unchanged(cluster: Cluster, jobs: str) -> None:
+    """Nothing in it is refused or dropped, and defaults are filled in."""
+    written = manifest()
+    made = cluster.api.create(f"{jobs}?{TRY}", written)
+    assert _contains(made, written)
+    assert made["spec"]["suspend"] is False
+
+
+def test_fields_newer_than_this_code_survive_in_a_template(cluster: Cluster, jobs: str) -> None:
+    """On every level: templates belong to Kubernetes."""
+    job = manifest()
+    template = worker(job)["template"]
+    template["metadata"] = {"labels": {"a": "b"}, "novelty": {"deep": [1]}}
+    template["spec"] |= {"novelty": {"deep": {"er": True}}, "volumes": [{"name": "v", "novelty": {}}]}
+    template["spec"]["containers"][0] |= {"novelty": 1.5, "env": [{"name": "A", "novelty": "x"}]}
+    made = cluster.api.create(f"{jobs}?{TRY}", job)
+    assert worker(made)["template"] == template
+
+
+def test_short_names_and_category(cluster: Cluster, namespace: str, jobs: str) -> None:
+    """`kubectl get tf` and `kubectl get kubedl` find a job."""
+    job = manifest()
+    job["spec"]["suspend"] = True
+    cluster.api.create(jobs, job)
+    for noun in ("tf", "tfjob", "kubedl"):
+        found = cluster.kubectl("get", noun, "-n", namespace, "-o=name").split()
+        assert "tfjob.training.kubedl.io/tf-mnist-estimator" in found
+
+
+def test_columns(cluster: Cluster, namespace: str, quiet_jobs: str) -> None:
+    """`kubectl get` prints what people look for first."""
+    job = _quiet(manifest())
+    job["spec"]["activeDeadlineSeconds"] = 3600
+    made = cluster.api.create(quiet_jobs, job)
+    made["status"] = {"state": "Running", "ready": "2/3", "modelVersionName": "mnist-1"}
+    cluster.api.call("PUT", f"{quiet_jobs}/tf-mnist-estimator/status", made)
+
+    head, line = cluster.kubectl("get", f"tfjobs.{UNSERVED}", "-n", namespace).splitlines()
+    assert head.split() == ["NAME", "STATE", "AGE", "MAX-LIFETIME", "MODEL-VERSION"]
+    assert line.split()[:2] + line.split()[3:] == ["tf-mnist-estimator", "Running", "3600", "mnist-1"]
+    wide = cluster.kubectl("get", f"tfjobs.{UNSERVED}", "-n", namespace, "-o", "wide").splitlines()
+    assert wide[0].split()[-2:] == ["READY", "QUEUE"]
+    assert "2/3" in wide[1]
+
+
+@pytest.mark.parametrize("case", REFUSALS)
+def test_a_refusal_names_the_field_and_the_reason(cluster: Cluster, jobs: str, case: str) -> None:
+    """In a sentence that says what to do."""
+    job = manifest()
+    REFUSALS[case].change(job)
+    with pytest.raises(ApiError) as refused:
+        cluster.api.create(f"{jobs}?{TRY}", job)
+    assert REFUSALS[case].text in str(refused.value)
+
+
+@pytest.mark.usefixtures("jobs")
+def test_kubectl_prints_the_sentence_and_nothing_else(cluster: Cluster, namespace: str) -> None:
+    """What a person sees."""
+    job = manifest()
+    REFUSALS["unknown role"].change(job)
+    with pytest.raises(TestbedError) as refused:
+        cluster.kubectl("create", "-n", namespace, "-f", "-", given=json.dumps(job))
+    printed = f'The TFJob "tf-mnist-estimator" is invalid: {REFUSALS["unknown role"].text}'
+    assert str(refused.value).endswith(f"ended with 1: {printed}")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda job: job["metadata"].update(name="j" * 54), id="longest name"),
+        pytest.param(lambda job: worker(job).update(replicas=0), id="nobody yet"),
+        pytest.param(lambda job: job["spec"].update(suspend=None, backoffLimit=None), id="null is absent"),
+        pytest.param(
+            lambda job: job["spec"].update(schedulingPolicy={"priorityClassName": "high", "queue": ""}), id="class"
+        ),
+        pytest.param(both(with_role("pS"), with_role("chief", "PS", "worker")), id="case does not matter"),
+    ],
+)
+def test_what_is_right_is_accepted(cluster: Cluster, jobs: str, change: Change) -> None:
+    """The other side of the rules."""
+    job = manifest()
+    change(job)
+    cluster.api.create(f"{jobs}?{TRY}", job)
+
+
+@given(
+    edges=st.dictionaries(st.sampled_from(ROLES), st.sets(st.sampled_from(ROLES), max_size=4), min_size=5, max_size=5)
+)
+@ON_THE_SERVER
+def test_circles_are_found_and_nothing_else(cluster: Cluster, jobs: str, edges: dict[str, set[str]]) -> None:
+    """The rule agrees with Python's own judge of graphs."""
+    edges = {role: upstream - {role} for role, upstream in edges.items()}
+    job = manifest()
+    for role, upstream in edges.items():
+        with_role(role, *sorted(upstream))(job)
+    if _is_acyclic(edges):
+        cluster.api.create(f"{jobs}?{TRY}", job)
+    else:
+        with pytest.raises(ApiError, match="dependsOn goes in a circle"):
+            cluster.api.create(f"{jobs}?{TRY}", job)
+
+
+def test_replicas_change_only_while_suspended(cluster: Cluster, quiet_jobs: str) -> None:
+    """Also a role that comes or goes; suspending or resuming in the same write counts as suspended."""
+    path = f"{quiet_jobs}/tf-mnist-estimator"
+    cluster.api.create(quiet_jobs, _quiet(manifest()))
+
+    def write(*changes: Change) -> None:
+        job = cluster.api.get(path)
+        both(*changes)(job)
+        cluster.api.call("PUT", path, job)
+
+    def suspended(value: bool) -> Change:
+        return lambda job: job["spec"].update(suspend=value)
+
+    for change in (lambda job: worker(job).update(replicas=4), with_role("Chief")):
+        with pytest.raises(ApiError, match=r"spec\.tfReplicaSpecs: Forbidden: suspend the job to resize it"):
+            write(change)
+    write(lambda job: job["spec"].update(backoffLimit=3))
+    write(suspended(True), lambda job: worker(job).update(replicas=4))
+    write(with_role("Chief"))
+    write(suspended(False), lambda job: job["spec"]["tfReplicaSpecs"].pop("Chief"))
+    assert worker(cluster.api.get(path))["replicas"] == 4
+
+
+@given(status=values_of(msgspec.inspect.type_info(JobStatus)))
+@ON_THE_SERVER
+def test_every_status_that_we_write_is_kept_as_it_is(cluster: Cluster, quiet_jobs: str, status: JobStatus) -> None:
+    """The API server neither refuses nor drops nor adds."""
+    unique = {condition.type: condition for condition in status.conditions}
+    status = msgspec.structs.replace(status, conditions=tuple(unique.values()))
+    path = f"{quiet_jobs}/tf-mnist-estimator"
+    made = cluster.api.get(path) if cluster.api.exists(path) else cluster.api.create(quiet_jobs, _quiet(manifest()))
+    kept = cluster.api.call("PUT", f"{path}/status", made | {"status": codec.plain(status)})
+    assert codec.decode(json.dumps(kept.get("status", {})), JobStatus) == status
+
+
+class EightRolesSpec(JobSpec, frozen=True, kw_only=True):
+    """The largest job that a kind may have."""
+
+    specs: Annotated[dict[str, ReplicaSpec], Meta(max_length=8)]
+
+
+class EightRolesJob(TrainingJob, frozen=True, kw_only=True):
+    """A job of eight roles."""
+
+    spec: EightRolesSpec
+
+
+def test_rules_for_eight_roles_fit_the_servers_budget(cluster: Cluster) -> None:
+    """The API server adds up what rules could cost at worst, and refuses a definition that could cost too much."""
+    resource = Resource(EightRolesJob, "EightRolesJob", "eightrolesjobs", VERSION, "budget.kubedl.io")
+    rules = job_rules("specs", [f"Role{number}" for number in range(8)], "main")
+    definition = CustomResource(resource, columns=job_columns(), rules=rules).definition()
+    cluster.api.create(f"{DEFINITIONS}?{TRY}", definition)
+
+
+def _unserved(custom: CustomResource) -> CustomResource:
+    """The same kind in a group of the tests."""
+    return replace(custom, resource=replace(custom.resource, group=UNSERVED))
+
+
+def _quiet(job: Object) -> Object:
+    return job | {"apiVersion": f"{UNSERVED}/{VERSION}"}
+
+
+def _is_established(cluster: Cluster, name: str) -> bool:
+    return is_true(cluster.api.get(f"{DEFINITIONS}/{name}"), "Established")
+
+
+def _contains(whole: object, part: object) -> bool:
+    """Whether everything in `part` is in `whole`."""
+    if isinstance(whole, dict) and isinstance(part, dict):
+        return all(key in whole and _contains(whole[key], value) for key, value in part.items())
+    if isinstance(whole, list) and isinstance(part, list):
+        return len(whole) == len(part) and all(_contains(*pair) for pair in zip(whole, part, strict=True))
+    return whole == part
+
+
+def _is_acyclic(edges: dict[str, set[str]]) -> bool:
+    try:
+        graphlib.TopologicalSorter(edges).prepare()
+    except graphlib.CycleError:
+        return False
+    return True
