@@ -1,4 +1,4 @@
-"""All contenders at both sizes, then the times of single jobs: JSON lines as they are measured, then tables.
+"""All that `make bench` measures: contenders at two sizes, single jobs, changes of the leader; JSON lines, then tables.
 
 The script that makes the least writes and the operator take turns, because the machine's speed changes
 from minute to minute; their ratio is that of the medians. With `--write` the tables go to docs/performance.md.
@@ -8,7 +8,7 @@ import argparse
 import json
 import sys
 
-from benchmarks import latency, page
+from benchmarks import failover, latency, page
 from benchmarks.creation import Figures, measure_all, summary
 from benchmarks.stage import stage
 
@@ -31,9 +31,12 @@ def main() -> int:
             # As slow as it is, once is enough.
             names += ["jobset default"] if jobs == min(chosen.jobs) else []
             lines += [*creation_lines(jobs, measure_all(cluster, names, jobs)), ""]
-        times = latency.measure(cluster)
+        times, changes = latency.measure(cluster), failover.measure(cluster)
     print(json.dumps(times))
+    print(json.dumps(changes))
     lines += page.table(["job asked for → all pods exist", *TIMES], [["operator", *(times[name] for name in TIMES)]])
+    ends = list(changes)[1:]
+    lines += ["", *page.table(["leader gone → next one's first write", *ends], [["operator", *map(changes.get, ends)]])]
     print("", *lines, sep="\n")
     if chosen.write:
         page.write("creation", "make bench", lines)

@@ -6,7 +6,7 @@ A contender is started as its project ships it; where something was changed, it 
 import json
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -38,11 +38,12 @@ class Contender:
     control_plane: Callable[[Cluster], AbstractContextManager[None]] = control_plane.as_it_is
 
 
-def prepare(cluster: Cluster) -> None:
-    """Build and install what any contender needs, outside of every clock."""
+def prepare(cluster: Cluster, names: Iterable[str]) -> None:
+    """Build and install what these contenders need, outside of every clock."""
     install_custom_resources(cluster)
-    tools.binary("jobset", say)
-    cluster.install_custom_resources("jobset")
+    if any(name in CONTENDERS and CONTENDERS[name].user == "jobset" for name in names):
+        tools.binary("jobset", say)
+        cluster.install_custom_resources("jobset")
 
 
 def operator(cluster: Cluster, directory: Path) -> Iterator[Process]:

@@ -44,14 +44,21 @@ def as_it_is(cluster: Cluster) -> Iterator[None]:
 @contextmanager
 def hurrying(cluster: Cluster) -> Iterator[None]:
     """The controller-manager without its default limit of 20 calls a second for each of its controllers."""
-    running = processes.one(cluster.instance.index, MANAGER)
-    words = Path(f"/proc/{running.pid}/cmdline").read_text().rstrip("\0").split("\0")
-    faults = Faults(cluster)
-    faults.kill(MANAGER)
-    try:
-        command = [*words, "--kube-api-qps=1000", "--kube-api-burst=1000"]
-        processes.start(cluster.instance.index, MANAGER, command, cluster.instance.state / "log" / f"{MANAGER}.log")
+    with restarted_with(cluster, MANAGER, "--kube-api-qps=1000", "--kube-api-burst=1000"):
         wait_quiet(cluster)
         yield
+
+
+@contextmanager
+def restarted_with(cluster: Cluster, component: str, *flags: str) -> Iterator[None]:
+    """A component with more flags than the test bed gives it."""
+    running = processes.one(cluster.instance.index, component)
+    words = Path(f"/proc/{running.pid}/cmdline").read_text().rstrip("\0").split("\0")
+    faults = Faults(cluster)
+    faults.kill(component)
+    try:
+        log = cluster.instance.state / "log" / f"{component}.log"
+        processes.start(cluster.instance.index, component, [*words, *flags], log)
+        yield
     finally:
-        faults.restart(MANAGER)
+        faults.restart(component)

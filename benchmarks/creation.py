@@ -15,7 +15,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from benchmarks import contenders, control_plane, objects
@@ -49,9 +49,9 @@ def measure(cluster: Cluster, name: str, jobs: int, pods: int = 4) -> Figures:
     return {"benchmark": "creation", "contender": name, "jobs": jobs, "pods": jobs * pods, **figures}
 
 
-def measure_all(cluster: Cluster, names: Iterable[str], jobs: int, pods: int = 4) -> list[Figures]:
+def measure_all(cluster: Cluster, names: Sequence[str], jobs: int, pods: int = 4) -> list[Figures]:
     """Several contenders, one after the other, in the order given; each is printed as soon as it is measured."""
-    contenders.prepare(cluster)
+    contenders.prepare(cluster, names)
     rows = []
     for name in names:
         rows.append(measure(cluster, name, jobs, pods))
@@ -68,7 +68,7 @@ def summary(rows: Sequence[Figures]) -> Figures:
             values = [row[figure] for row in mine]
             numbers = [value for value in values if not isinstance(value, str)]
             if numbers:
-                figures[f"{name} {figure}"] = statistics.median(numbers)
+                figures[f"{name} {figure}"] = round(statistics.median(numbers), 3)
     if {"operator pods/s", "bare pods/s"} <= figures.keys():
         figures["operator/bare"] = round(float(figures["operator pods/s"]) / float(figures["bare pods/s"]), 3)
     return figures

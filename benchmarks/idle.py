@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks import contenders, objects, page
+from benchmarks import objects, page
 from benchmarks.connection import STRATEGIC_PATCH, connect
 from benchmarks.creation import Figures
 from benchmarks.objects import Object
@@ -28,7 +28,6 @@ SLOWEST = 10.0  # jobs a second, below which it is given up
 
 def measure(cluster: Cluster, jobs: int = 10_000, minutes: float = 10) -> Figures:
     """Finish so many jobs of one pod, restart the operator, and wait."""
-    contenders.prepare(cluster)
     with (
         tempfile.TemporaryDirectory(prefix="kubedl-bench-") as directory,
         fresh_namespace(cluster) as namespace,

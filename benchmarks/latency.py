@@ -30,7 +30,7 @@ STRAGGLERS = 120.0
 
 def measure(cluster: Cluster, rate: float = 20, seconds: float = 60, pods: int = 4) -> Figures:
     """The operator's times at so many jobs a second."""
-    contenders.prepare(cluster)
+    contenders.prepare(cluster, ["operator"])
     control_plane.wait_quiet(cluster)
     with (
         tempfile.TemporaryDirectory(prefix="kubedl-bench-") as directory,

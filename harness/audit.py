@@ -43,6 +43,8 @@ class _Event(msgspec.Struct, rename="camel"):
     response_status: _Answer = msgspec.field(default_factory=_Answer)
 
 
+Moment = datetime.datetime
+
 _decode = msgspec.json.Decoder(_Event).decode
 
 

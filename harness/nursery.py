@@ -50,7 +50,7 @@ class Child:
             raise subprocess.TimeoutExpired(f"forked child {self.pid}", timeout)
         return code
 
-    def send_signal(self, number: signal.Signals) -> None:
+    def send_signal(self, number: int) -> None:
         """Signal it, and never another process."""
         if self.returncode is None:
             signal.pidfd_send_signal(self._handle, number)

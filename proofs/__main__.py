@@ -16,7 +16,7 @@ from proofs.claims import Claim, Value, at_size, load, result
 from proofs.page import Row, write
 
 ROOT = Path(__file__).parents[1]
-OF_MAKE = {"INSTANCE", "MAKEFLAGS", "MAKELEVEL", "MFLAGS", "MAKEOVERRIDES", "SIZE"}
+OF_MAKE = {"MAKEFLAGS", "MAKELEVEL", "MFLAGS", "MAKEOVERRIDES", "SIZE"}
 
 
 def main() -> int:

@@ -65,8 +65,19 @@ class Traffic:
         """Await work that goes on when the client goes away, as a packet does that has left."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._ended)
         return await asyncio.shield(task)
+
+    async def end(self) -> None:
+        """Give up what outlasted its client."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled():
+            task.exception()  # nobody else asks for it when the client is gone
 
 
 class Exchange:

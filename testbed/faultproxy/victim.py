@@ -30,7 +30,8 @@ def kill_peer(peer: Address, own: Address) -> None:
             f"{peer[0]}:{peer[1]} belongs to the process that runs the proxy; start the client as a process of its own"
         )
     for victim in victims:
-        os.kill(victim, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # it has just ended by itself
+            os.kill(victim, signal.SIGKILL)
 
 
 def find_inode(table: str, local: Address, remote: Address) -> int | None:

@@ -38,11 +38,21 @@ class Writer:
             made = await self._client.create(resource, key.namespace, body)
         except AlreadyExistsError:
             made = await self._client.get(resource, Key(key.namespace, body["metadata"]["name"]))
-            theirs = made.metadata.controller
-            if theirs is None or theirs.uid != owner.metadata.uid:
+            if not _belongs(made, owner):
                 raise OccupiedError(resource.kind, made.metadata.name) from None
         self._gate.wrote(key, resource, made.metadata.resource_version)
         return made
+
+    async def expect_absent(self, owner: Object, resource: Resource[ObjectT], name: str) -> None:
+        """Ask the server itself whether the owner's object, which no cache has, is gone; ConflictError if it is not."""
+        try:
+            found = await self._client.get(resource, Key(owner.metadata.namespace, name))
+        except NotFoundError:
+            return
+        if not _belongs(found, owner):
+            return
+        self._gate.wrote(owner.metadata.key, resource, found.metadata.resource_version)
+        raise ConflictError(409, "CacheBehind", f"{resource.kind} {name} exists, and the cache has yet to see it")
 
     async def delete(
         self, owner: Object, resource: Resource[ObjectT], target: ObjectT, grace_seconds: int | None = None
@@ -74,6 +84,11 @@ class Writer:
         )
         self._gate.wrote(meta.key, resource, made.metadata.resource_version)
         return made
+
+
+def _belongs(found: Object, owner: Object) -> bool:
+    reference = found.metadata.controller
+    return reference is not None and reference.uid == owner.metadata.uid
 
 
 def merge_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:

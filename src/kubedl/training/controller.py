@@ -14,15 +14,18 @@ from kubedl.kube.errors import ApiError, ForbiddenError, InvalidError
 from kubedl.runtime.events import Recorder, Reference
 from kubedl.runtime.store import Store
 from kubedl.runtime.writer import OccupiedError, Writer, merge_changes
-from kubedl.training import pods, services
+from kubedl.training import pods, services, tally
 from kubedl.training.kind import Kind
 from kubedl.training.plan import Creation, Plan
 from kubedl.training.planner import plan
 from kubedl.training.repair import scope
 from kubedl.training.snapshot import Settings, Snapshot
+from kubedl.training.template import TemplateError
 from kubedl.wire import codec
 from kubedl.wire.core import PODS, SERVICES, Node, Pod, Service
 from kubedl.wire.meta import Key, Object
+
+Refusal = ApiError | TemplateError
 
 FIRST_BATCH = 16  # of pods; doubled while all goes well, so that a quota is not run into a thousand times
 
@@ -124,12 +127,14 @@ class JobController:
 
     async def _apply(self, snapshot: Snapshot, decided: Plan) -> None:
         made = snapshot.job.made
+        for name in decided.confirm:
+            await self._writer.expect_absent(made, PODS, name)
         status = decided.status
-        refusal: ApiError | None = None
+        refusal: Refusal | None = None
         if decided.create_service or decided.creations:
             refusal = await self._create(snapshot, decided)
-            if refusal is not None:  # the counts speak of pods that do not exist
-                status = msgspec.structs.replace(status, replica_statuses=made.status.replica_statuses)
+            if refusal is not None:
+                status = tally.uncount(status, decided.creations)
             status = _blocked(status, made.metadata.generation, refusal, snapshot.now)
         await self._write_status(made, status)
         for event in decided.events:
@@ -141,10 +146,10 @@ class JobController:
         if decided.delete_job:
             await self._writer.delete(made, self.kind.resource, made)
         self._caches.pods.forget(made.metadata.uid, decided.forget)
-        if refusal is not None:
+        if isinstance(refusal, ApiError):  # a template is as bad as it is until somebody edits it
             raise refusal
 
-    async def _create(self, snapshot: Snapshot, decided: Plan) -> ApiError | None:
+    async def _create(self, snapshot: Snapshot, decided: Plan) -> Refusal | None:
         made, kind, job = snapshot.job.made, snapshot.kind, snapshot.job
         work: list[Coroutine[Any, Any, object]] = []
         if decided.create_service:
@@ -156,7 +161,7 @@ class JobController:
                 batch, work = work[:size], work[size:]
                 await _all(batch)
                 size *= 2
-        except (ForbiddenError, InvalidError, OccupiedError) as refusal:
+        except (ForbiddenError, InvalidError, OccupiedError, TemplateError) as refusal:
             return refusal
         finally:
             for unsent in work:
@@ -182,17 +187,17 @@ class JobController:
         return Reference(resource.api_version, resource.kind, meta.namespace, meta.name, meta.uid)
 
 
-def _blocked(status: JobStatus, generation: int, refusal: ApiError | None, now: datetime) -> JobStatus:
+def _blocked(status: JobStatus, generation: int, refusal: Refusal | None, now: datetime) -> JobStatus:
     """Say in the status what stands in the way of creating pods, or that nothing does any more."""
     if refusal is None:
         if find(status.conditions, "Blocked") is None:
             return status
         condition = Condition(type="Blocked", status="False", reason="PodsCreated", observed_generation=generation)
         return msgspec.structs.replace(status, conditions=set_condition(status.conditions, condition, now))
-    reason = f"Pod{refusal.reason or 'Refused'}"
-    condition = Condition(
-        type="Blocked", status="True", reason=reason, message=refusal.message, observed_generation=generation
-    )
+    reason, message = "TemplateInvalid", str(refusal)
+    if isinstance(refusal, ApiError):
+        reason, message = f"Pod{refusal.reason or 'Refused'}", refusal.message
+    condition = Condition(type="Blocked", status="True", reason=reason, message=message, observed_generation=generation)
     conditions = set_condition(status.conditions, condition, now)
     return msgspec.structs.replace(status, reason=reason, conditions=conditions)
 

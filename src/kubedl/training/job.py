@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from kubedl.api.training import Dependency, ReplicaSpec, RestartPolicy, TrainingJob
+from kubedl.training import template
 from kubedl.wire.codec import Opaque
 
 
@@ -87,15 +88,9 @@ class Job:
     def port(self, role: str) -> int:
         """The port that the user gave the kind's port name in this role, else the kind's."""
         if role not in self._ports:
-            self._ports[role] = self._find_port(role)
+            given = template.port(role, self.roles[role].template, self.container, self.port_name)
+            self._ports[role] = self._default_port if given is None else given
         return self._ports[role]
-
-    def _find_port(self, role: str) -> int:
-        for container in self.roles[role].template.unpack().get("spec", {}).get("containers", []):
-            for port in container.get("ports") or []:
-                if container.get("name") == self.container and port.get("name") == self.port_name:
-                    return int(port["containerPort"])
-        return self._default_port
 
     def _role(self, role: Role, spec: ReplicaSpec) -> JobRole:
         return JobRole(

@@ -9,6 +9,7 @@ JOB_UID = f"{GROUP}/job-uid"
 REPLICA_TYPE = f"{GROUP}/replica-type"
 REPLICA_INDEX = f"{GROUP}/replica-index"
 ATTEMPT = f"{GROUP}/attempt"
+LONGEST_NUMBER = 9  # so that what is derived from it can be written to a status
 
 
 def of_job(job: Job) -> dict[str, str]:
@@ -27,6 +28,6 @@ def of_pod(job: Job, replica: Replica, attempt: int) -> dict[str, str]:
 
 
 def attempt(pod: Pod) -> int:
-    """Which attempt a pod belongs to."""
+    """Which attempt a pod belongs to; one whose label somebody spoiled belongs to the first."""
     text = pod.metadata.labels.get(ATTEMPT, "")
-    return int(text) if text.isdecimal() else 0
+    return int(text) if text.isdecimal() and len(text) <= LONGEST_NUMBER else 0

@@ -56,6 +56,7 @@ class Plan:
     events: tuple[Event, ...] = ()
     forget: tuple[str, ...] = ()  # uids of deleted pods that the status speaks of by now
     wake_at: datetime | None = None
+    confirm: tuple[str, ...] = ()  # pods that must really be gone, else the whole plan is void
 
 
 @dataclass
@@ -71,6 +72,7 @@ class Draft:
     events: list[Event] = field(default_factory=list)
     forget: list[str] = field(default_factory=list)
     wake_at: datetime | None = None
+    confirm: list[str] = field(default_factory=list)
     moved: bool = False  # replicas go to their next attempt, which must be written before anything of it is made
 
     def __post_init__(self) -> None:
@@ -105,8 +107,10 @@ class Draft:
             self.deletions.append(Deletion(pod, force))
 
     def wake(self, moment: datetime | None) -> None:
-        """Look again at that moment; the earliest counts."""
-        if moment is not None and (self.wake_at is None or moment < self.wake_at):
+        """Look again at that moment; the earliest counts. One that has passed is dealt with in this very plan."""
+        if moment is None or moment <= self.snapshot.now:
+            return
+        if self.wake_at is None or moment < self.wake_at:
             self.wake_at = moment
 
     def plan(self) -> Plan:
@@ -120,4 +124,5 @@ class Draft:
             events=tuple(self.events),
             forget=tuple(self.forget),
             wake_at=self.wake_at,
+            confirm=tuple(self.confirm),
         )

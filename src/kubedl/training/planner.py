@@ -72,12 +72,13 @@ def _run(draft: Draft) -> None:
 def _start(draft: Draft, sightings: list[Sighting]) -> None:
     snapshot = draft.snapshot
     draft.create_service = not snapshot.has_service
-    missing = [sighting for sighting in sightings if sighting.pod is None and not sighting.succeeded]
+    # One whose pod was deleted is made anew when repair has moved it on, which may take a pause.
+    missing = [one for one in sightings if one.pod is None and one.gone is None and not one.succeeded]
     if not missing or draft.moved or draft.deletions:
         return
     # Under the scope Job no two attempts mix: nobody of the next starts before the last of the old one is gone.
-    old = any(sighting.pod is not None and sighting.current is None for sighting in sightings)
-    if old and repair.scope(snapshot) == "Job":
+    current = sum(sighting.current is not None for sighting in sightings)
+    if len(snapshot.pods) > current and repair.scope(snapshot) == "Job":
         return
     progress = tally.progress(snapshot.job, sightings)
     waiting = {role.name: waits_for(role.depends_on, progress) for role in snapshot.job.roles.values()}
@@ -123,6 +124,7 @@ def _fail(draft: Draft, sightings: list[Sighting], reason: str, message: str) ->
 def _end(draft: Draft, sightings: list[Sighting], reason: str) -> None:
     draft.condition("Running", False, reason)
     draft.condition("Restarting", False, reason)
+    draft.condition("Blocked", False, reason)
     draft.set(completion_time=draft.snapshot.now)
     draft.creations.clear()
     tally.count(draft, sightings, ended=True)
@@ -135,7 +137,7 @@ def _after_the_end(draft: Draft) -> None:
     policy = spec.clean_pod_policy or snapshot.kind.clean_pod_policy
     for pod in snapshot.pods:
         if clean.goes(pod, policy):
-            draft.delete(pod, repair.is_lost(snapshot, pod))
+            repair.remove(draft, pod)
     expiry = ttl.expiry(draft.status.completion_time, spec.ttl_seconds_after_finished)
     if expiry is not None and snapshot.now >= expiry:
         draft.delete_job = True
@@ -147,18 +149,19 @@ def _suspend(draft: Draft) -> None:
     snapshot = draft.snapshot
     sightings = tally.look(snapshot)
     tally.record_success(draft, sightings)
-    leaving = [pod for pod in snapshot.pods if pod.status.phase not in clean.ENDED]
+    leaving = [pod for pod in snapshot.pods if pod.status.phase not in clean.ENDED or pod.metadata.deletion_timestamp]
     draft.forget = [pod.metadata.uid for pod in snapshot.deleted]
     if snapshot.job.spec.suspend:
         if draft.condition("Suspended", True, "JobSuspended", "the job is suspended"):
             draft.event("Normal", "JobSuspended", "the job is suspended: its pods are deleted")
         draft.condition("Running", False, "JobSuspended")
         draft.condition("Restarting", False, "JobSuspended")
+        draft.condition("Blocked", False, "JobSuspended")
         draft.set(start_time=None)
         draft.state("Suspended", "JobSuspended")
     elif not leaving:
         draft.condition("Suspended", False, "JobResumed", "the job was resumed")
         draft.event("Normal", "JobResumed", "the job was resumed")
     for pod in leaving:
-        draft.delete(pod, repair.is_lost(snapshot, pod))
+        repair.remove(draft, pod)
     tally.count(draft, sightings)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kubedl.api.training import RestartScope
-from kubedl.training import labels
+from kubedl.training import labels, template
 from kubedl.training.job import Job, Replica
 from kubedl.training.kind import Kind
 from kubedl.wire.core import PODS
@@ -28,25 +28,25 @@ def owner_reference(kind: Kind, job: Job) -> Body:
 
 
 def render(kind: Kind, job: Job, replica: Replica, attempt: int, *, scope: RestartScope, domain: str) -> Body:
-    """The pod as it is sent to the API server."""
+    """The pod as it is sent to the API server. Raises TemplateError if the template is none."""
     role = job.roles[replica.role]
-    template = role.template.unpack()
-    meta, spec = template.get("metadata") or {}, template.get("spec") or {}
+    given = template.read(role.name, role.template)
+    meta, spec = given.get("metadata") or {}, given["spec"]
     name = job.pod_name(replica)
     spec |= {"hostname": name, "subdomain": job.name, "restartPolicy": _restart_policy(role.restart_policy, scope)}
     # So that the bare name of a pod resolves as well as the full one.
-    dns = spec.setdefault("dnsConfig", {})
-    dns["searches"] = [*(dns.get("searches") or ()), f"{job.name}.{job.namespace}.svc.{domain}"]
+    dns = spec.get("dnsConfig") or {}
+    searches = [*(dns.get("searches") or ()), f"{job.name}.{job.namespace}.svc.{domain}"]
+    spec["dnsConfig"] = {**dns, "searches": searches}
     policy = job.spec.scheduling_policy
     if policy is not None and policy.priority_class_name:
         spec.setdefault("priorityClassName", policy.priority_class_name)
     if not spec.get("serviceAccountName") and not spec.get("serviceAccount"):
         spec.setdefault("automountServiceAccountToken", False)  # training code has no business with the API
     environment = kind.environment(job, replica)
-    for container in spec.get("containers") or ():
-        _complete(
-            container, environment, (job.port_name, job.port(replica.role)), main=container["name"] == job.container
-        )
+    port = job.port_name, job.port(replica.role)
+    for container in spec["containers"]:
+        _complete(container, environment, port, main=container["name"] == job.container)
     return {
         "apiVersion": PODS.api_version,
         "kind": PODS.kind,

@@ -10,13 +10,14 @@ from datetime import datetime
 import msgspec
 
 from kubedl.api.training import ReplicaStatus, RestartScope
-from kubedl.training import tally
+from kubedl.training import labels, tally
 from kubedl.training.job import Replica
 from kubedl.training.plan import Draft
 from kubedl.training.policies import backoff
 from kubedl.training.policies.clean import ENDED
 from kubedl.training.policies.failure import Cost, Failure, judge
 from kubedl.training.policies.incident import judge_together
+from kubedl.training.policies.moment import LONG_AGO, later
 from kubedl.training.snapshot import Sighting, Snapshot
 from kubedl.wire.core import Pod
 
@@ -29,10 +30,9 @@ def scope(snapshot: Snapshot) -> RestartScope:
     return chosen or snapshot.kind.restart_scope(snapshot.job)
 
 
-def is_lost(snapshot: Snapshot, pod: Pod) -> bool:
-    """Whether the pod's node has been lost for longer than the grace."""
-    since = snapshot.lost_nodes.get(pod.spec.node_name)
-    return since is not None and snapshot.now >= since + snapshot.settings.node_grace
+def remove(draft: Draft, pod: Pod) -> None:
+    """This pod must go; by force if its node is lost for good, and if it may come back, when it has not."""
+    draft.delete(pod, _is_lost(draft, pod))
 
 
 def repair(draft: Draft, sightings: list[Sighting]) -> tuple[Outcome | None, list[Sighting]]:
@@ -41,18 +41,22 @@ def repair(draft: Draft, sightings: list[Sighting]) -> tuple[Outcome | None, lis
     failures = [failure for sighting in sightings if (failure := _failure(draft, sighting)) is not None]
     # A deletion is dated by its end, and a node's clock may run ahead.
     failures = [replace(failure, when=min(failure.when, snapshot.now)) for failure in failures]
-    outcome = _together(draft, sightings, failures) if scope(snapshot) == "Job" else _each(draft, failures)
-    if outcome is None and backoff.exceeded(_retries(draft), snapshot.job.spec.backoff_limit):
+    together = scope(snapshot) == "Job"
+    outcome = _together(draft, sightings, failures) if together else _each(draft, sightings, failures)
+    if draft.moved:
+        sightings = tally.look(snapshot, draft.status)
+    # What counts against the limit: replacements so far, and restarts in place of those that run.
+    retries = draft.status.retries + sum(map(tally.restarts, sightings))
+    if outcome is None and backoff.exceeded(retries, snapshot.job.spec.backoff_limit):
         outcome = _limit_reached(draft)
-    if failures:
-        sightings = tally.look(snapshot, draft.status)  # some have moved to their next attempt
     if outcome is None:
         _remove_old(draft, sightings)
     return outcome, sightings
 
 
-def _each(draft: Draft, failures: list[Failure]) -> Outcome | None:
+def _each(draft: Draft, sightings: list[Sighting], failures: list[Failure]) -> Outcome | None:
     job = draft.snapshot.job
+    seen = {sighting.replica: sighting for sighting in sightings}
     for failure in failures:
         if failure.cost is Cost.JOB:
             if job.roles[failure.replica.role].fatal:
@@ -61,8 +65,8 @@ def _each(draft: Draft, failures: list[Failure]) -> Outcome | None:
         before = draft.status.replica_statuses.get(failure.replica.role, ReplicaStatus()).attempts
         if not _due(draft, failure, before.get(str(failure.replica.index), 0)):
             continue
-        _count(draft, failure)
-        _move_on(draft, failure.replica)
+        _count(draft, failure, tally.restarts(seen[failure.replica]))
+        _move_on(draft, seen[failure.replica])
         if not backoff.exceeded(draft.status.retries, job.spec.backoff_limit):
             _tell(draft, failure, "ReplicaReplaced", "it is replaced")
     return None
@@ -88,8 +92,8 @@ def _together(draft: Draft, sightings: list[Sighting], failures: list[Failure]) 
         return "ReplicaFailed", f"{_name(cause.replica)} {cause.text}"
     if not _due(draft, cause, draft.status.attempt):
         return None
-    _count(draft, cause)
-    _move_all_on(draft)
+    _count(draft, cause, sum(map(tally.restarts, sightings)))
+    _move_all_on(draft, sightings)
     if not backoff.exceeded(draft.status.retries, snapshot.job.spec.backoff_limit):
         _tell(draft, cause, "JobRestarting", f"all {snapshot.job.size} replicas are restarted")
     return None
@@ -105,13 +109,16 @@ def _failure(draft: Draft, sighting: Sighting) -> Failure | None:
         since = snapshot.lost_nodes.get(pod.spec.node_name)
         if since is None or pod.status.phase in ENDED:
             return judge(replica, pod, snapshot.job.container, policy, scope(snapshot))
-        draft.wake(since + snapshot.settings.node_grace)
-        return _lost(replica, pod, since) if is_lost(snapshot, pod) else None
+        return _lost(replica, pod, since) if _is_lost(draft, pod) else None
     if sighting.gone is not None:
         found = judge(replica, sighting.gone, snapshot.job.container, policy, scope(snapshot))
-        return found or Failure(replica, Cost.NOTHING, snapshot.now, "was deleted")
-    if sighting.pod is None and scope(snapshot) == "Job" and _was_complete(draft, replica.role):
-        return Failure(replica, Cost.NOTHING, snapshot.now, "was deleted while no operator looked")
+        # Nobody knows when it was deleted. Dated by its birth, what is deleted as soon as it is made comes back slowly.
+        born = sighting.gone.metadata.creation_timestamp or LONG_AGO
+        return found or Failure(replica, Cost.NOTHING, born, "was deleted")
+    if sighting.pod is None and _was_complete(draft, replica.role):
+        # Absence from a cache is weak evidence: that of a new leader may be behind the status it reads.
+        draft.confirm.append(snapshot.job.pod_name(replica))
+        return Failure(replica, Cost.NOTHING, LONG_AGO, "was deleted while no operator looked")
     return None
 
 
@@ -132,6 +139,16 @@ def _on_lost_nodes(draft: Draft, sightings: list[Sighting]) -> list[Failure]:
     return lost
 
 
+def _is_lost(draft: Draft, pod: Pod) -> bool:
+    """Whether the pod's node has been lost for longer than the grace; if it may come back, look again then."""
+    since = draft.snapshot.lost_nodes.get(pod.spec.node_name)
+    if since is None:
+        return False
+    patience = later(since, draft.snapshot.settings.node_grace)
+    draft.wake(patience)
+    return draft.snapshot.now >= patience
+
+
 def _lost(replica: Replica, pod: Pod, since: datetime) -> Failure:
     return Failure(replica, Cost.NOTHING, since, f"was lost with node {pod.spec.node_name}")
 
@@ -145,7 +162,7 @@ def _due(draft: Draft, failure: Failure, before: int) -> bool:
     return False
 
 
-def _count(draft: Draft, failure: Failure) -> None:
+def _count(draft: Draft, failure: Failure, in_place: int) -> None:
     role = failure.replica.role
     old = draft.status.replica_statuses.get(role, ReplicaStatus())
     counted = failure.cost is Cost.RETRY
@@ -155,41 +172,35 @@ def _count(draft: Draft, failure: Failure) -> None:
         evicted=old.evicted + (not counted),
     )
     draft.set(
-        retries=draft.status.retries + counted + failure.container_restarts,
+        retries=draft.status.retries + counted + in_place,
         replica_statuses={**draft.status.replica_statuses, role: new},
     )
 
 
-def _move_on(draft: Draft, replica: Replica) -> None:
+def _move_on(draft: Draft, sighting: Sighting) -> None:
     draft.moved = True
+    replica = sighting.replica
     old, index = draft.status.replica_statuses[replica.role], str(replica.index)
-    attempts = {**old.attempts, index: old.attempts.get(index, 0) + 1}
+    attempts = {**old.attempts, index: _highest(sighting) + 1 - draft.status.attempt}
     new = msgspec.structs.replace(old, attempts=attempts)
     draft.set(replica_statuses={**draft.status.replica_statuses, replica.role: new})
 
 
-def _move_all_on(draft: Draft) -> None:
+def _move_all_on(draft: Draft, sightings: list[Sighting]) -> None:
     """Whoever had succeeded runs again: without it the others would wait at their rendezvous for ever."""
     draft.moved = True
     statuses = draft.status.replica_statuses
-    highest = max((attempt for status in statuses.values() for attempt in status.attempts.values()), default=0)
     anew = {
         role: msgspec.structs.replace(status, attempts={}, active=0, failed=0, succeeded=0, succeeded_indexes="")
         for role, status in statuses.items()
     }
-    draft.set(attempt=draft.status.attempt + highest + 1, replica_statuses=anew)
+    draft.set(attempt=max(map(_highest, sightings)) + 1, replica_statuses=anew)
 
 
-def _retries(draft: Draft) -> int:
-    """What counts against the limit: replacements so far, and restarts in place by kubelets."""
-    job = draft.snapshot.job
-    in_place = sum(
-        status.restart_count
-        for pod in draft.snapshot.pods
-        if pod.metadata.deletion_timestamp is None
-        for status in pod.status.container_statuses
-    )
-    return draft.status.retries + (in_place if job.spec.backoff_limit is not None else 0)
+def _highest(sighting: Sighting) -> int:
+    """The attempt that is left behind: as the status has it, or as a label says that somebody has edited."""
+    found = [labels.attempt(pod) for pod in (sighting.current, sighting.gone) if pod is not None]
+    return max([sighting.attempt, *found])
 
 
 def _limit_reached(draft: Draft) -> Outcome:
@@ -211,7 +222,7 @@ def _remove_old(draft: Draft, sightings: list[Sighting]) -> None:
     wanted = {sighting.current.metadata.uid for sighting in sightings if sighting.current is not None}
     for pod in draft.snapshot.pods:
         if pod.metadata.uid not in wanted:
-            draft.delete(pod, is_lost(draft.snapshot, pod))
+            remove(draft, pod)
 
 
 def _name(replica: Replica) -> str:

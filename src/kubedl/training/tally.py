@@ -1,6 +1,8 @@
 """Which replicas are where: pods matched to the replicas that the job should have, and the counts in its status."""
 
+from collections import Counter
 from collections.abc import Sequence
+from datetime import datetime
 
 import msgspec
 
@@ -9,10 +11,12 @@ from kubedl.api.training import JobStatus, ReplicaStatus
 from kubedl.training import labels
 from kubedl.training.job import Job, Replica
 from kubedl.training.kind import Done
-from kubedl.training.plan import Draft
+from kubedl.training.plan import Creation, Draft
 from kubedl.training.policies import indexes
 from kubedl.training.policies.clean import ENDED
 from kubedl.training.policies.dependencies import Progress
+from kubedl.training.policies.failure import has_succeeded
+from kubedl.training.policies.moment import LONG_AGO
 from kubedl.training.snapshot import Sighting, Snapshot
 from kubedl.wire.core import Pod
 
@@ -34,8 +38,9 @@ def look(snapshot: Snapshot, status: JobStatus | None = None) -> list[Sighting]:
             name = snapshot.job.pod_name(replica)
             pod = snapshot.pod_by_name.get(name)
             current = pod if pod is not None and labels.attempt(pod) >= attempt else None
-            gone = _newest(snapshot.deleted_by_name.get(name, ()), attempt)
-            succeeded = index in finished or _has_succeeded(current) or _has_succeeded(gone)
+            deleted = [pod for pod in snapshot.deleted_by_name.get(name, ()) if labels.attempt(pod) >= attempt]
+            succeeded = index in finished or any(map(has_succeeded, (current, *deleted)))
+            gone = max(deleted, key=_age, default=None)
             sightings.append(Sighting(replica, attempt, pod, current, gone, succeeded))
     return sightings
 
@@ -92,9 +97,23 @@ def count(draft: Draft, sightings: list[Sighting], *, ended: bool = False) -> No
     draft.set(replica_statuses=statuses, ready=f"{ready}/{job.size}")
 
 
+def uncount(status: JobStatus, creations: Sequence[Creation]) -> JobStatus:
+    """The status without pods that could not be made: nobody may take their absence for a death."""
+    statuses = dict(status.replica_statuses)
+    for role, number in Counter(creation.replica.role for creation in creations).items():
+        statuses[role] = msgspec.structs.replace(statuses[role], active=statuses[role].active - number)
+    return msgspec.structs.replace(status, replica_statuses=statuses)
+
+
 def running(sightings: list[Sighting]) -> int:
     """How many replicas are running now."""
     return sum(not sighting.succeeded and is_running(sighting.current) for sighting in sightings)
+
+
+def restarts(sighting: Sighting) -> int:
+    """How often its kubelet has restarted a replica in place, in this attempt."""
+    pod = sighting.current or sighting.gone
+    return sum(status.restart_count for status in pod.status.container_statuses) if pod is not None else 0
 
 
 def forget(draft: Draft) -> None:
@@ -120,12 +139,9 @@ def _is_written(replica: Replica, status: JobStatus) -> bool:
     return replica.index in indexes.read(recorded.succeeded_indexes)
 
 
-def _newest(pods: Sequence[Pod], attempt: int) -> Pod | None:
-    return max((pod for pod in pods if labels.attempt(pod) >= attempt), key=labels.attempt, default=None)
-
-
-def _has_succeeded(pod: Pod | None) -> bool:
-    return pod is not None and pod.status.phase == "Succeeded"
+def _age(pod: Pod) -> tuple[int, datetime]:
+    """The same attempt may have been made twice: by an operator that knew nothing of the first one's end."""
+    return labels.attempt(pod), pod.metadata.creation_timestamp or LONG_AGO
 
 
 def _is_ready(pod: Pod | None) -> bool:

@@ -2,7 +2,9 @@
 
 from datetime import datetime, timedelta
 
+from kubedl.training.policies.moment import later
+
 
 def deadline(start: datetime | None, seconds: int | None) -> datetime | None:
     """The moment at which the job fails; None if there is no such moment."""
-    return start + timedelta(seconds=seconds) if start is not None and seconds is not None else None
+    return later(start, timedelta(seconds=seconds)) if start is not None and seconds is not None else None

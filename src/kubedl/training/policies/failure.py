@@ -9,6 +9,7 @@ from enum import IntEnum
 
 from kubedl.api.training import RestartPolicy, RestartScope
 from kubedl.training.job import Replica
+from kubedl.training.policies.moment import LONG_AGO
 from kubedl.wire.core import Pod, Terminated
 
 # 128 + SIGINT, SIGKILL, SIGUSR1 (left to users) and SIGTERM: the process did not decide to end.
@@ -20,15 +21,14 @@ NODE_REASONS = frozenset(
         "NodeAffinity",
         "NodeLost",
         "NodeShutdown",
-        "OutOfcpu",
-        "OutOfmemory",
-        "OutOfpods",
         "Preempting",
         "Shutdown",
         "Terminated",
+        "TopologyAffinityError",
         "UnexpectedAdmissionError",
     }
 )
+OUT_OF = "OutOf"  # cpu, memory, pods, nvidia.com/gpu: whatever the node promised and has not
 
 
 class Cost(IntEnum):
@@ -47,20 +47,27 @@ class Failure:
     cost: Cost
     when: datetime
     text: str  # completes "worker 1 …"
-    container_restarts: int = 0
 
 
 def judge(replica: Replica, pod: Pod, main: str, policy: RestartPolicy, scope: RestartScope) -> Failure | None:
-    """What happened to a pod in its last known state; None if it is well or has succeeded."""
-    restarts = sum(status.restart_count for status in pod.status.container_statuses)
+    """What happened to a pod in its last known state; None if it is well or has succeeded.
+
+    How a pod ends that was told to go is not its own doing, and depends on how it takes SIGTERM. Told to go is only
+    one that ran: the API server removes a pod that has ended at once.
+    """
+    if pod.metadata.deletion_timestamp is not None:
+        return Failure(replica, Cost.NOTHING, pod.metadata.deletion_timestamp, _taken(pod))
     if pod.status.phase == "Failed":
         ended = _ending(pod, main)
         when = ended.finished_at if ended is not None and ended.finished_at is not None else _since(pod)
         cost, text = _failed(pod, ended, policy, scope)
-        return Failure(replica, cost, when, text, restarts)
-    if pod.metadata.deletion_timestamp is not None and pod.status.phase != "Succeeded":
-        return Failure(replica, Cost.NOTHING, pod.metadata.deletion_timestamp, _taken(pod), restarts)
+        return Failure(replica, cost, when, text)
     return None
+
+
+def has_succeeded(pod: Pod | None) -> bool:
+    """Whether the pod came to its end by itself, and well."""
+    return pod is not None and pod.status.phase == "Succeeded" and pod.metadata.deletion_timestamp is None
 
 
 def _failed(pod: Pod, ended: Terminated | None, policy: RestartPolicy, scope: RestartScope) -> tuple[Cost, str]:
@@ -69,8 +76,8 @@ def _failed(pod: Pod, ended: Terminated | None, policy: RestartPolicy, scope: Re
         return Cost.NOTHING, _taken(pod)
     if ended is None or ended.exit_code == 0:
         text = f"failed: {pod.status.reason or pod.status.message or 'no container ran'}"
-        return (Cost.NOTHING if pod.status.reason in NODE_REASONS else Cost.JOB), text
-    if pod.status.reason in NODE_REASONS:
+        return (Cost.NOTHING if _by_node(pod) else Cost.JOB), text
+    if _by_node(pod):
         return Cost.NOTHING, f"was ended by its node: {pod.status.reason}"
     text = f"failed with exit code {ended.exit_code}"
     if ended.reason not in ("", "Error"):
@@ -81,6 +88,10 @@ def _failed(pod: Pod, ended: Terminated | None, policy: RestartPolicy, scope: Re
     if again or (policy == "ExitCode" and ended.exit_code in RETRYABLE_EXITS):
         return Cost.RETRY, text
     return Cost.JOB, text
+
+
+def _by_node(pod: Pod) -> bool:
+    return pod.status.reason in NODE_REASONS or pod.status.reason.startswith(OUT_OF)
 
 
 def _taken(pod: Pod) -> str:
@@ -102,4 +113,4 @@ def _ending(pod: Pod, main: str) -> Terminated | None:
 def _since(pod: Pod) -> datetime:
     times = [condition.last_transition_time for condition in pod.status.conditions]
     known = [time for time in (*times, pod.metadata.creation_timestamp) if time is not None]
-    return max(known)
+    return max(known, default=LONG_AGO)

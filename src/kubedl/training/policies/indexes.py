@@ -2,6 +2,10 @@
 
 from collections.abc import Iterable
 
+from kubedl.api.training import MAX_REPLICAS
+
+LONGEST_NUMBER = 9  # digits; more is no index
+
 
 def write(indexes: Iterable[int]) -> str:
     """As text, in order, neighbours joined."""
@@ -19,6 +23,7 @@ def read(text: str) -> frozenset[int]:
     found: set[int] = set()
     for part in text.split(","):
         first, _, last = part.partition("-")
-        if first.isdecimal() and (last or first).isdecimal():
-            found.update(range(int(first), min(int(last or first), int(first) + 10_000) + 1))
+        last = last or first
+        if first.isdecimal() and last.isdecimal() and max(len(first), len(last)) <= LONGEST_NUMBER:
+            found.update(range(int(first), min(int(last) + 1, MAX_REPLICAS)))
     return frozenset(found)

@@ -2,7 +2,9 @@
 
 from datetime import datetime, timedelta
 
+from kubedl.training.policies.moment import later
+
 
 def expiry(completion: datetime | None, seconds: int | None) -> datetime | None:
     """The moment at which the job is deleted; None if it stays."""
-    return completion + timedelta(seconds=seconds) if completion is not None and seconds is not None else None
+    return later(completion, timedelta(seconds=seconds)) if completion is not None and seconds is not None else None

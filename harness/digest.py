@@ -1,0 +1,79 @@
+"""The state of a namespace without what differs from run to run: times, uids, versions.
+
+Two runs of a scenario are equal when their digests are, whatever happened to the operator on the way.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from harness.sightings import Sightings
+from testbed.api import Object
+
+# Anything in a status that is a moment; that it is there is part of the state, when it was is not.
+MOMENTS = frozenset({"lastTransitionTime", "startTime", "completionTime"})
+JOB_UID = "training.kubedl.io/job-uid"
+
+
+def digest(sightings: Sightings, namespace: str) -> Object:
+    """Jobs, pods and Services by name, and nothing of them that a second run could not repeat."""
+    jobs = {**sightings.all("tfjobs", namespace), **sightings.all("pytorchjobs", namespace)}
+    owners = {body["metadata"]["uid"]: name for name, body in jobs.items()}
+    return {
+        "jobs": {name: of_job(body) for name, body in jobs.items()},
+        "pods": {name: of_pod(body, owners) for name, body in sightings.all("pods", namespace).items()},
+        "services": {name: of_service(body, owners) for name, body in sightings.all("services", namespace).items()},
+    }
+
+
+def of_job(body: Object) -> Object:
+    """What the user asked for by version, and what the operator says about it."""
+    return {"generation": body["metadata"]["generation"], "status": timeless(body.get("status") or {})}
+
+
+def of_pod(body: Object, owners: Mapping[str, str]) -> Object:
+    """Whose it is, which replica of which attempt, and how it is."""
+    return {
+        "labels": _labels(body, owners),
+        "owner": _owner(body, owners),
+        "phase": body["status"]["phase"],
+        "leaving": "deletionTimestamp" in body["metadata"],
+    }
+
+
+def of_service(body: Object, owners: Mapping[str, str]) -> Object:
+    """Whose it is, and that it can be found."""
+    ports = [port["port"] for port in body["spec"].get("ports") or ()]
+    return {"labels": _labels(body, owners), "owner": _owner(body, owners), "ports": ports}
+
+
+def timeless(value: Any) -> Any:  # noqa: ANN401 - any part of a JSON document
+    """The same with every moment replaced by the fact that there is one."""
+    if isinstance(value, Mapping):
+        return {name: bool(part) if name in MOMENTS else timeless(part) for name, part in value.items()}
+    if isinstance(value, list):
+        # Conditions are a map by type: their order is that of their first appearance, which a restart may change.
+        return sorted((timeless(part) for part in value), key=repr)
+    return value
+
+
+def differences(wanted: Object, found: Object, path: str = "") -> list[str]:
+    """Where two digests differ, a line each."""
+    lines = []
+    for name in sorted({*wanted, *found}):
+        place = f"{path}.{name}".lstrip(".")
+        here, there = wanted.get(name), found.get(name)
+        if isinstance(here, dict) and isinstance(there, dict):
+            lines += differences(here, there, place)
+        elif here != there:
+            lines.append(f"{place}: {here!r} in the undisturbed run, {there!r} here")
+    return lines
+
+
+def _labels(body: Object, owners: Mapping[str, str]) -> Object:
+    labels: Object = body["metadata"].get("labels") or {}
+    return {name: owners.get(value, "?") if name == JOB_UID else value for name, value in labels.items()}
+
+
+def _owner(body: Object, owners: Mapping[str, str]) -> str:
+    references = body["metadata"].get("ownerReferences") or []
+    return ", ".join(owners.get(reference["uid"], "somebody else") for reference in references)

@@ -1,0 +1,32 @@
+"""The operator behind a fault proxy, many jobs, and a namespace for each test."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from harness.fleet import Fleet
+from harness.proxied import ProxiedOperator
+from harness.stage import Stage, stage
+from testbed.cluster import Cluster
+
+
+@pytest.fixture(scope="session")
+def ready_stage(control_plane: Cluster) -> Iterator[Stage]:
+    """What all tests share."""
+    with stage(control_plane) as ready:
+        yield ready
+
+
+@pytest.fixture
+def operator(ready_stage: Stage, namespace: str) -> Iterator[ProxiedOperator]:
+    """One operator for the test's namespace, running."""
+    arguments = ("--no-leader-election", "--namespace", namespace)
+    with ProxiedOperator(ready_stage, namespace, arguments) as running:
+        running.start()
+        yield running
+
+
+@pytest.fixture
+def fleet(ready_stage: Stage, namespace: str, operator: ProxiedOperator) -> Fleet:
+    """The jobs of that namespace; an operator that ends unasked fails the test."""
+    return Fleet(ready_stage, namespace, tend=operator.insist)

@@ -1,0 +1,38 @@
+"""F11: pods that succeeded and were garbage-collected at once never run again."""
+
+from collections.abc import Callable
+
+from harness.fleet import Fleet
+from harness.proxied import ProxiedOperator
+from harness.stage import times
+
+PODS = 10
+JOBS = times(5, 100)
+
+
+def test_a_succeeded_replica_never_runs_again(
+    fleet: Fleet, operator: ProxiedOperator, record_property: Callable[[str, object], None]
+) -> None:
+    """Each pod is taken right after it succeeded, all but one of each job first."""
+    record_property("repetitions", JOBS * PODS)
+    names = [f"collected-{number}" for number in range(JOBS)]
+    fleet.create(names, {"Worker": PODS}, restartScope="Replica", successPolicy="AllWorkers", cleanPodPolicy="None")
+    fleet.until_pods(JOBS * PODS)
+    fleet.run(fleet.pods())
+    fleet.until_all(state="Running")
+    last = {f"{name}-worker-0" for name in names}
+    first = sorted(set(fleet.pods()) - last)
+    fleet.end(first)
+    fleet.take(first)
+    fleet.until("all successes to be written down", lambda: _recorded(fleet, f"1-{PODS - 1}"), JOBS)
+    fleet.end(last)
+    fleet.take(last)
+    fleet.until_all(state="Succeeded")
+    assert operator.count("create", "pods") == JOBS * PODS
+    assert set(fleet.ever().values()) == {1}
+
+
+def _recorded(fleet: Fleet, indexes: str) -> int:
+    return sum(
+        status["replicaStatuses"]["Worker"]["succeededIndexes"] == indexes for status in fleet.statuses().values()
+    )

@@ -1,0 +1,29 @@
+"""Whatever write the operator dies at, the world ends up as if it had not; a sample here, all of them in the proof."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from harness.crashpoints import Laboratory, examine
+from harness.scenarios import all_scenarios
+from harness.stage import stage
+from testbed.cluster import Cluster
+
+EVERY = 3  # of a scenario's writes, before and after the commit in turn
+
+
+@pytest.fixture(scope="session")
+def place(control_plane: Cluster) -> Iterator[Laboratory]:
+    """Where scenarios are run."""
+    with stage(control_plane) as ready:
+        yield Laboratory(ready)
+
+
+@pytest.mark.usefixtures("cluster")
+@pytest.mark.parametrize("scenario", all_scenarios())
+def test_a_crash_changes_nothing(place: Laboratory, scenario: str) -> None:
+    """Same end, same pods made, none of them twice."""
+    undisturbed, *crashed = examine(place, scenario, EVERY)
+    assert undisturbed.complaints == []
+    assert {str(outcome.point): outcome.complaints for outcome in crashed if outcome.complaints} == {}
+    assert [str(outcome.point) for outcome in crashed if not outcome.kills] == []

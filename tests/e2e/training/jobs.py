@@ -1,0 +1,142 @@
+"""The trainings as jobs: what users would write, with real frameworks, in a namespace that is *restricted*."""
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from testbed.api import Object
+from tests.builders import PodBuilder
+from tests.e2e.training.checkpoints import CLAIM
+
+API_VERSION = "training.kubedl.io/v1alpha1"
+SCRIPTS = Path(__file__).parent / "workloads"
+SCRIPTS_MAP = "scripts"
+# Below this the scripts lie as they lie in the repository, so their imports are the same in both places.
+ROOT = "/training"
+MOUNTED_SCRIPTS = f"{ROOT}/tests/e2e/training/workloads"
+WORKER_LABEL = "spread"
+
+
+@dataclass(frozen=True)
+class Training:
+    """One framework's way to train, and what it needs of the job."""
+
+    name: str
+    kind: str
+    plural: str
+    container: str
+    replicas_field: str
+    roles: dict[str, int]
+    command: tuple[str, ...]
+    spec: Object = field(default_factory=dict)
+    pinned: str | None = None  # the node of all that are not workers
+
+    @property
+    def leader(self) -> str:
+        """The pod that saves checkpoints and says how the training went."""
+        return f"{self.name}-{next(iter(self.roles)).lower()}-0"
+
+    @property
+    def pods(self) -> set[str]:
+        """Every pod of the job."""
+        return {f"{self.name}-{role.lower()}-{index}" for role, count in self.roles.items() for index in range(count)}
+
+    def build(self, image: str, *, held: bool = False) -> Object:
+        """The job as it is created; a held one goes on until its checkpoints are released."""
+        replicas = {
+            role: {"replicas": count, "restartPolicy": "ExitCode", "template": self._template(role, image, held)}
+            for role, count in self.roles.items()
+        }
+        return {
+            "apiVersion": API_VERSION,
+            "kind": self.kind,
+            "metadata": {"name": self.name},
+            "spec": {"backoffLimit": 3, **self.spec, self.replicas_field: replicas},
+        }
+
+    def _template(self, role: str, image: str, held: bool) -> Object:
+        variables = {"PYTHONPATH": ROOT, "CHECKPOINTS": "/checkpoints"}
+        if held:
+            variables |= {"HELD": "yes", "STEP_SECONDS": "0.2"}
+        mounts = {"scripts": MOUNTED_SCRIPTS, "checkpoints": "/checkpoints"}
+        volumes = [
+            {"name": "scripts", "configMap": {"name": SCRIPTS_MAP}},
+            {"name": "checkpoints", "persistentVolumeClaim": {"claimName": CLAIM}},
+        ]
+        builder = PodBuilder(
+            self.name,
+            image,
+            spec={"volumes": volumes},
+            container={
+                "name": self.container,
+                "volumeMounts": [{"name": name, "mountPath": path} for name, path in mounts.items()],
+            },
+        )
+        builder = builder.running(*self.command).environment(**variables)
+        body = self._spread(builder).build() if role == "Worker" else self._pinned(builder).build()
+        return {"metadata": {"labels": body["metadata"]["labels"]}, "spec": body["spec"]}
+
+    def _spread(self, builder: PodBuilder) -> PodBuilder:
+        """Workers on both nodes while both live, and on the other one when a node is lost."""
+        constraint = {
+            "maxSkew": 1,
+            "topologyKey": "kubernetes.io/hostname",
+            "whenUnsatisfiable": "DoNotSchedule",
+            "nodeTaintsPolicy": "Honor",  # a lost node is tainted, and then no place that must be filled first
+            "labelSelector": {"matchLabels": {WORKER_LABEL: self.name}},
+        }
+        spread = replace(builder, spec=builder.spec | {"topologySpreadConstraints": [constraint]})
+        return spread.labelled(**{WORKER_LABEL: self.name})
+
+    def _pinned(self, builder: PodBuilder) -> PodBuilder:
+        return builder.on(self.pinned) if self.pinned else builder
+
+
+def scripts() -> Object:
+    """The ConfigMap that carries the scripts into the pods."""
+    return {"metadata": {"name": SCRIPTS_MAP}, "data": {path.name: path.read_text() for path in SCRIPTS.glob("*.py")}}
+
+
+def _script(name: str) -> str:
+    return f"{MOUNTED_SCRIPTS}/{name}"
+
+
+PARAMETER_SERVER = Training(
+    name="parameters",
+    kind="TFJob",
+    plural="tfjobs",
+    container="tensorflow",
+    replicas_field="tfReplicaSpecs",
+    roles={"Chief": 1, "PS": 1, "Worker": 2},
+    command=("python3", _script("parameter_server.py")),
+    pinned="node1",
+)
+MULTI_WORKER = Training(
+    name="mirrored",
+    kind="TFJob",
+    plural="tfjobs",
+    container="tensorflow",
+    replicas_field="tfReplicaSpecs",
+    roles={"Worker": 2},
+    command=("python3", _script("multi_worker.py")),
+    spec={"restartScope": "Job"},
+)
+DDP = Training(
+    name="ddp",
+    kind="PyTorchJob",
+    plural="pytorchjobs",
+    container="pytorch",
+    replicas_field="pytorchReplicaSpecs",
+    roles={"Master": 1, "Worker": 3},
+    command=("python3", _script("ddp.py")),
+    pinned="node1",
+)
+TORCHRUN = Training(
+    name="torchrun",
+    kind="PyTorchJob",
+    plural="pytorchjobs",
+    container="pytorch",
+    replicas_field="pytorchReplicaSpecs",
+    roles={"Master": 1, "Worker": 3},
+    command=("torchrun", _script("ddp.py")),
+    pinned="node1",
+)

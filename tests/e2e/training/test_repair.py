@@ -1,0 +1,125 @@
+"""A worker is deleted, killed or lost with its node in the middle of a training, and the job ends as without it.
+
+With parameter servers only the lost replica starts anew, and the chief goes on with what is there. In a
+collective the survivors are lost too: all start anew, as a new attempt, from the last checkpoint. Only the
+kill counts against backoffLimit, and counts once; what people are told is the cause, not its echoes.
+"""
+
+import pytest
+
+from testbed.api import Object
+from testbed.faults import Faults
+from testbed.waiting import until
+from tests.e2e.training import containers
+from tests.e2e.training.conftest import Submit
+from tests.e2e.training.jobs import DDP, MULTI_WORKER, PARAMETER_SERVER, TORCHRUN, Training
+from tests.e2e.training.observed import END, ObservedJob
+
+ATTEMPT = "training.kubedl.io/attempt"
+Pods = dict[str, Object]
+
+
+def _each(*trainings: Training) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("training", trainings, ids=lambda training: training.name)
+
+
+@_each(PARAMETER_SERVER, MULTI_WORKER, DDP)
+def test_a_deleted_worker(submit: Submit, training: Training) -> None:
+    """Somebody's kubectl delete is nobody's failure."""
+    job = submit(training, held=True)
+    job.trains()
+    before = job.pods()
+    victim = _worker(training, before)
+    job.workspace.cluster.api.delete(f"/api/v1/namespaces/{job.workspace.namespace}/pods/{victim}")
+    _recovers(job, before, victim)
+    assert job.status("retries") == 0
+    assert _told(job).startswith(f"{_spoken(training, victim)} was deleted")
+
+
+@_each(PARAMETER_SERVER, MULTI_WORKER, DDP, TORCHRUN)
+def test_a_killed_worker(submit: Submit, training: Training) -> None:
+    """Exit code 137 is worth another try, and one try is what it costs."""
+    job = submit(training, held=True)
+    job.trains()
+    before = job.pods()
+    victim = _worker(training, before)
+    containers.kill(job.workspace.cluster, before[victim])
+    _recovers(job, before, victim)
+    assert job.status("retries") == 1
+    assert _told(job).startswith(f"{_spoken(training, victim)} failed with exit code 137")
+
+
+@pytest.mark.disruptive
+@_each(PARAMETER_SERVER, MULTI_WORKER, DDP)
+def test_a_worker_lost_with_its_node(submit: Submit, faults: Faults, training: Training) -> None:
+    """Replaced elsewhere while its node is away, and nothing counted."""
+    job = submit(training, held=True)
+    job.trains()
+    before = job.pods()
+    victim = _worker(training, before)
+    node = before[victim]["spec"]["nodeName"]
+    with faults.cut_off(int(node.removeprefix("node"))):
+        _recovers(job, before, victim)
+    job.workspace.cluster.parts.wait_ready(2, deadline=END)
+    assert job.status("retries") == 0
+    assert f"was lost with node {node}" in _told(job)
+
+
+def test_a_killed_chief(submit: Submit) -> None:
+    """It goes on from its checkpoint, with the parameter server and the workers that are still there."""
+    job = submit(PARAMETER_SERVER, held=True)
+    job.trains()
+    before, chief = job.pods(), PARAMETER_SERVER.leader
+    containers.kill(job.workspace.cluster, before[chief])
+    _recovers(job, before, chief)
+    assert job.resumed_at(chief) > 0
+    assert job.status("retries") == 1
+    assert _told(job).startswith("chief 0 failed with exit code 137")
+
+
+def _worker(training: Training, pods: Pods) -> str:
+    """The last worker that shares no node with those who are pinned to one."""
+    return max(
+        name
+        for name, pod in pods.items()
+        if pod["metadata"]["labels"]["replica-type"] == "worker" and pod["spec"]["nodeName"] != training.pinned
+    )
+
+
+def _recovers(job: ObservedJob, before: Pods, victim: str) -> None:
+    """Exactly those start anew who must, they go on from a checkpoint, and the job ends well."""
+    collective = job.training is not PARAMETER_SERVER
+    anew = job.training.pods if collective else {victim}
+    job.wait(f"{len(anew)} of {len(before)} pods to be new", lambda: _new(before, job.pods()) == anew)
+    after = job.pods()
+    assert {name: pod["metadata"]["labels"][ATTEMPT] for name, pod in after.items()} == {
+        name: "1" if name in anew else "0" for name in before
+    }
+    job.trains(beyond=job.checkpoints.step() + 1)  # the one more that may have been under way
+    if collective:
+        steps = {job.resumed_at(name) for name in anew}
+        assert len(steps) == 1
+        assert min(steps) > 0
+    elif "worker" in victim:
+        job.wait(f"{victim} to work", lambda: "did a share" in job.log(victim))
+    job.checkpoints.release()
+    job.succeeded()
+    job.nothing_runs()
+
+
+def _new(before: Pods, now: Pods) -> set[str]:
+    """Whose pod is another than before; nobody's while one is missing."""
+    if before.keys() != now.keys():
+        return set()
+    return {name for name, pod in now.items() if pod["metadata"]["uid"] != before[name]["metadata"]["uid"]}
+
+
+def _told(job: ObservedJob) -> str:
+    """The only warning."""
+    until("a Warning about the job", job.warnings, deadline=END)
+    (message,) = job.warnings()
+    return message
+
+
+def _spoken(training: Training, pod: str) -> str:
+    return pod.removeprefix(f"{training.name}-").replace("-", " ")

@@ -1,0 +1,232 @@
+"""One call, one request on the wire, one typed outcome."""
+
+import asyncio
+from collections.abc import Callable
+
+import aiohttp
+import pytest
+
+from kubedl.kube import client as module
+from kubedl.kube.client import BUSY_TRIES, Calls, Client
+from kubedl.kube.credentials import Credentials, Token
+from kubedl.kube.errors import ApiError, BusyError, ConflictError, UnauthorizedError, UnsureError
+from kubedl.kube.limiter import Limiter
+from kubedl.wire.core import NODES, PODS
+from kubedl.wire.meta import Key
+from tests.unit.kube.server import Script, answer, hang_up, status, stay_silent
+
+KEY = Key("team", "a")
+Connect = Callable[..., Client]
+
+
+async def test_a_create_is_a_post_to_the_collection(client: Client, script: Script) -> None:
+    script.plan(answer(201, {"metadata": {"name": "a", "uid": "1", "resourceVersion": "7"}, "unknown": [1]}))
+    made = await client.create(PODS, "team", {"metadata": {"name": "a"}})
+    assert (made.metadata.name, made.metadata.resource_version) == ("a", "7")
+    [call] = script.received
+    assert (call.method, call.path, call.query) == ("POST", "/api/v1/namespaces/team/pods", {"fieldManager": "kubedl"})
+    assert call.body == {"metadata": {"name": "a"}}
+
+
+async def test_a_read_names_the_object(client: Client, script: Script) -> None:
+    await client.get(NODES, Key("", "node/1"))
+    assert [(call.method, call.path) for call in script.received] == [("GET", "/api/v1/nodes/node/1")]
+    assert script.received[0].headers["Accept"] == "application/json"
+
+
+@pytest.mark.parametrize(
+    ("how", "content", "query"),
+    [
+        ("merge", "application/merge-patch+json", {"fieldManager": "kubedl"}),
+        ("apply", "application/apply-patch+yaml", {"fieldManager": "kubedl", "force": "true"}),
+    ],
+)
+async def test_a_patch_says_how_it_is_meant(
+    client: Client, script: Script, how: module.PatchType, content: str, query: dict[str, str]
+) -> None:
+    await client.patch(PODS, KEY, {"status": {}}, how, subresource="status")
+    [call] = script.received
+    assert (call.method, call.path, call.query) == ("PATCH", "/api/v1/namespaces/team/pods/a/status", query)
+    assert call.headers["Content-Type"] == content
+
+
+async def test_a_delete_names_the_uid(client: Client, script: Script) -> None:
+    """Another object of that name is never hit."""
+    script.plan(
+        answer(200, {"metadata": {"name": "a", "uid": "1", "resourceVersion": "9"}}),
+        answer(200, {"kind": "Status", "status": "Success", "details": {"uid": "1"}}),
+        status(409, "Conflict"),
+    )
+    last = await client.delete(PODS, KEY, "1", grace_seconds=0)
+    assert last is not None
+    assert last.metadata.resource_version == "9"
+    assert await client.delete(PODS, KEY, "1") is None
+    with pytest.raises(ConflictError):
+        await client.delete(PODS, KEY, "2")
+    assert [call.body for call in script.received] == [
+        {"preconditions": {"uid": "1"}, "propagationPolicy": "Background", "gracePeriodSeconds": 0},
+        {"preconditions": {"uid": "1"}, "propagationPolicy": "Background"},
+        {"preconditions": {"uid": "2"}, "propagationPolicy": "Background"},
+    ]
+
+
+@pytest.mark.parametrize("verb", ["create", "patch", "delete"])
+async def test_a_write_goes_out_once_when_the_connection_breaks(client: Client, script: Script, verb: str) -> None:
+    """aiohttp would send a DELETE again on a connection that was used before; we could not tell whose write it was."""
+    await client.get(PODS, KEY)  # from now on there is a connection to be reused
+    script.received.clear()
+    script.usual = hang_up
+    with pytest.raises(UnsureError, match=f"{verb} pods"):
+        await _write(client, verb)
+    assert len(script.received) == 1
+
+
+async def test_an_answer_that_does_not_come_leaves_us_unsure(
+    client: Client, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_TIMEOUT", aiohttp.ClientTimeout(total=0.05))
+    script.usual = stay_silent
+    with pytest.raises(UnsureError, match="create pods: "):
+        await _write(client, "create")
+
+
+async def test_nobody_there_leaves_us_unsure(connect: Connect, unused_tcp_port: int) -> None:
+    client = Client(Credentials(f"http://127.0.0.1:{unused_tcp_port}", None))
+    with pytest.raises(UnsureError, match="get pods: Cannot connect"):
+        await client.get(PODS, KEY)
+    await client.close()
+
+
+@pytest.mark.parametrize("body", [b"<html>Please log in</html>", b'{"metadata": 5}', b""])
+async def test_a_good_answer_that_cannot_be_read_leaves_us_unsure(client: Client, script: Script, body: bytes) -> None:
+    """A login page with status 200 is not an object."""
+    script.usual = answer(200, body)
+    with pytest.raises(UnsureError, match="about pods cannot be read"):
+        await client.get(PODS, KEY)
+    with pytest.raises(UnsureError, match="about pods cannot be read"):
+        await client.page(PODS, "", {})
+
+
+@pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
+async def test_a_write_is_not_sent_elsewhere(client: Client, script: Script, code: int) -> None:
+    """Following a redirect would be a second write, and a POST would even become a GET that answers well."""
+    script.plan(answer(code, b"over there", Location="/elsewhere"))
+    with pytest.raises(ApiError, match="over there"):
+        await _write(client, "create")
+    assert len(script.received) == 1
+
+
+async def test_a_refused_token_is_fetched_anew_once(connect: Connect, script: Script) -> None:
+    """Tokens are replaced while we run."""
+    tokens = iter(["old", "new"])
+    client = connect(token=Token(lambda: (next(tokens), float("inf"))))
+    script.plan(status(401, "Unauthorized"))
+    await client.get(PODS, KEY)
+    await client.get(PODS, KEY)
+    assert [call.bearer for call in script.received] == ["old", "new", "new"]
+
+
+async def test_a_token_that_stays_refused_is_an_error(connect: Connect, script: Script) -> None:
+    client = connect(token=Token(lambda: ("same", float("inf"))))
+    script.usual = status(401, "Unauthorized")
+    with pytest.raises(UnauthorizedError):
+        await client.get(PODS, KEY)
+    assert len(script.received) == 2
+
+
+async def test_without_a_token_a_401_is_final(client: Client, script: Script) -> None:
+    script.usual = status(401, "Unauthorized")
+    with pytest.raises(UnauthorizedError):
+        await client.get(PODS, KEY)
+    assert len(script.received) == 1
+
+
+class _Gate(Limiter):
+    """Lets calls pass while it is open, and remembers the pauses that were asked for."""
+
+    def __init__(self) -> None:
+        super().__init__(0, 0)
+        self.pauses: list[float] = []
+        self.open = asyncio.Event()
+        self.open.set()
+        self.paused = asyncio.Event()
+
+    async def take(self) -> None:
+        await self.open.wait()
+
+    def pause(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+        self.open.clear()
+        self.paused.set()
+
+
+async def test_a_busy_server_is_left_alone_by_everybody(connect: Connect, script: Script) -> None:
+    """The pause is the process's, not the call's."""
+    gate = _Gate()
+    client = connect(limiter=gate)
+    script.plan(status(429, "TooManyRequests", Retry_After="7"))
+    first = asyncio.ensure_future(client.get(PODS, KEY))
+    await asyncio.wait_for(gate.paused.wait(), 10)
+    second = asyncio.ensure_future(client.get(PODS, Key("team", "b")))
+    await asyncio.sleep(0)
+    assert (len(script.received), gate.pauses) == (1, [7])
+    gate.open.set()
+    await asyncio.gather(first, second)
+    assert sorted(call.path[-1] for call in script.received) == ["a", "a", "b"]
+
+
+async def test_a_server_that_stays_busy_is_an_error(connect: Connect, script: Script) -> None:
+    class _Tireless(_Gate):
+        async def take(self) -> None:
+            """At once."""
+
+    gate = _Tireless()
+    client = connect(limiter=gate)
+    script.usual = status(429, "TooManyRequests")
+    with pytest.raises(BusyError):
+        await _write(client, "create")
+    assert gate.pauses == [module.BUSY_PAUSE] * BUSY_TRIES == [1.0] * len(script.received)
+
+
+async def test_a_write_can_be_stopped_at_the_door(connect: Connect, script: Script) -> None:
+    """Reads go on; whoever may not write any more is told before anything is sent."""
+
+    class StoppedError(Exception):
+        pass
+
+    def stop() -> None:
+        raise StoppedError
+
+    client = connect(before_write=stop)
+    await client.get(PODS, KEY)
+    script.received.clear()
+    for verb in ("create", "patch", "delete"):
+        with pytest.raises(StoppedError):
+            await _write(client, verb)
+    assert script.received == []
+
+
+async def test_every_call_is_counted_with_its_outcome(connect: Connect, script: Script) -> None:
+    made: list[tuple[str, str, str]] = []
+
+    class Count(Calls):
+        def made(self, verb: str, resource: str, outcome: str, seconds: float) -> None:
+            made.append((verb, resource, outcome))
+            assert 0 <= seconds < 10
+
+    client = connect(calls=Count())
+    script.plan(answer(201, {}), status(409, "Conflict"), hang_up)
+    await _write(client, "create")
+    for verb in ("patch", "delete"):
+        with pytest.raises(ApiError):
+            await _write(client, verb)
+    assert made == [("create", "pods", "201"), ("patch", "pods", "409"), ("delete", "pods", "unsure")]
+
+
+async def _write(client: Client, verb: str) -> None:
+    if verb == "create":
+        await client.create(PODS, "team", {})
+    elif verb == "patch":
+        await client.patch(PODS, KEY, {})
+    else:
+        await client.delete(PODS, KEY, "1")

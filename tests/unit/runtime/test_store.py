@@ -1,0 +1,156 @@
+"""A store finds what it was given, tells each change once, and remembers what is gone until it is told not to."""
+
+from collections.abc import Iterable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubedl.runtime.store import Store
+from kubedl.wire.core import Pod
+from kubedl.wire.meta import NOTHING, Key, ObjectMeta
+
+Told = list[tuple[str, str]]
+
+
+def pod(name: str, uid: str = "", version: int = 1, group: str = "") -> Pod:
+    labels = {"group": group} if group else NOTHING
+    return Pod(
+        metadata=ObjectMeta(name=name, namespace="team", uid=uid or name, resource_version=str(version), labels=labels)
+    )
+
+
+def group(found: Pod) -> str | None:
+    return found.metadata.labels.get("group")
+
+
+@pytest.fixture
+def store() -> Store[Pod]:
+    return Store({"group": group}, remember="group")
+
+
+@pytest.fixture
+def told(store: Store[Pod]) -> Told:
+    told: Told = []
+
+    def name(found: Pod | None) -> str:
+        return f"{found.metadata.uid}@{found.metadata.resource_version}" if found else ""
+
+    store.subscribe(lambda old, new: told.append((name(old), name(new))))
+    return told
+
+
+def uids(found: Iterable[Pod]) -> list[str]:
+    return sorted(found.metadata.uid for found in found)
+
+
+def test_each_change_is_told_with_before_and_after(store: Store[Pod], told: Told) -> None:
+    store.put(pod("a"))
+    store.put(pod("a", version=2))
+    store.put(pod("a", version=2))
+    store.remove(Key("team", "a"))
+    store.remove(Key("team", "a"))
+    assert told == [("", "a@1"), ("a@1", "a@2"), ("a@2", "")]
+    assert len(store) == 0
+    assert store.get(Key("team", "a")) is None
+
+
+def test_an_index_follows_its_object(store: Store[Pod]) -> None:
+    store.put(pod("a", group="x"))
+    store.put(pod("b", group="x"))
+    store.put(pod("c"))
+    assert uids(store.by("group", "x")) == ["a", "b"]
+    store.put(pod("a", version=2, group="y"))
+    store.put(pod("b", version=2))
+    assert uids(store.by("group", "x")) == []
+    assert uids(store.by("group", "y")) == ["a"]
+    [found] = store.by("group", "y")
+    assert found.metadata.resource_version == "2"
+    store.remove(Key("team", "a"))
+    assert uids(store.by("group", "y")) == []
+
+
+def test_an_object_made_again_under_its_name_is_another(store: Store[Pod], told: Told) -> None:
+    store.put(pod("a", uid="first", group="x"))
+    store.put(pod("a", uid="second", group="y"))
+    assert told == [("", "first@1"), ("first@1", ""), ("", "second@1")]
+    assert uids(store.by("group", "x")) == []
+    assert uids(store.by("group", "y")) == ["second"]
+    assert uids(store.deleted("x")) == ["first"]
+
+
+def test_the_end_of_one_is_not_the_end_of_its_successor(store: Store[Pod], told: Told) -> None:
+    store.put(pod("a", uid="second"))
+    store.remove(Key("team", "a"), pod("a", uid="first"))
+    assert uids(store) == ["second"]
+    assert told == [("", "second@1")]
+
+
+def test_what_is_not_in_a_list_was_deleted(store: Store[Pod], told: Told) -> None:
+    for name in ("a", "b", "c"):
+        store.put(pod(name, group="x"))
+    told.clear()
+    store.replace([pod("b", group="x"), pod("c", version=2, group="x"), pod("d", group="x")])
+    assert sorted(told) == [("", "d@1"), ("a@1", ""), ("c@1", "c@2")]
+    assert uids(store.by("group", "x")) == uids(store) == ["b", "c", "d"]
+    assert uids(store.deleted("x")) == ["a"]
+    store.replace([])
+    assert len(store) == 0
+
+
+def test_what_is_gone_is_kept_in_its_last_state_until_it_is_forgotten(store: Store[Pod]) -> None:
+    for name in ("a", "b", "c"):
+        store.put(pod(name, group="x"))
+        store.remove(Key("team", name), pod(name, version=9, group="x"))
+    assert {found.metadata.resource_version for found in store.deleted("x")} == {"9"}
+    store.forget("x", ["a", "never heard of"])
+    assert uids(store.deleted("x")) == ["b", "c"]
+    store.forget("x", [])
+    assert uids(store.deleted("x")) == ["b", "c"]
+    store.forget("x")
+    assert store.deleted("x") == []
+    store.forget("x", ["b"])
+
+
+def test_what_belongs_to_nobody_is_not_remembered(store: Store[Pod]) -> None:
+    store.put(pod("a"))
+    store.remove(Key("team", "a"))
+    assert store.deleted(None) == []
+
+
+def test_what_comes_back_is_not_among_the_deleted(store: Store[Pod]) -> None:
+    """It could not be read for a while, or had lost the label that we look for; it did not go."""
+    store.put(pod("a", group="x"))
+    store.remove(Key("team", "a"))
+    store.put(pod("a", version=2, group="x"))
+    assert store.deleted("x") == []
+
+
+def test_a_reader_may_change_the_store_while_it_reads(store: Store[Pod]) -> None:
+    for name in ("a", "b"):
+        store.put(pod(name, group="x"))
+    for found in store.by("group", "x"):
+        store.remove(found.metadata.key)
+    for found in store.deleted("x"):
+        store.forget("x", [found.metadata.uid])
+    assert len(store) == 0
+
+
+PODS = st.builds(
+    pod, st.sampled_from("abc"), st.sampled_from(["1", "2"]), st.integers(1, 3), st.sampled_from(["x", "y", ""])
+)
+LISTS = st.lists(PODS, unique_by=lambda found: found.metadata.name)
+
+
+@given(st.lists(PODS.map(lambda found: (True, found)) | PODS.map(lambda found: (False, found)) | LISTS))
+def test_an_index_is_what_one_would_find_by_looking_at_everything(work: list[object]) -> None:
+    store: Store[Pod] = Store({"group": group})
+    for item in work:
+        if isinstance(item, list):
+            store.replace(item)
+        elif isinstance(item, tuple):
+            put, found = item
+            store.put(found) if put else store.remove(found.metadata.key, found)
+        for value in ("x", "y"):
+            expected = {found.metadata.key: found for found in store if group(found) == value}
+            assert {found.metadata.key: found for found in store.by("group", value)} == expected

@@ -1,0 +1,176 @@
+"""A model of the API server: objects with versions, every change in order, and a client that fails when told to.
+
+What holds on a real server holds here: names are unique, versions grow, a delete with a uid deletes no other object, a
+pod that has ended or never got a node is removed at once while any other is given its time, and a status is written
+only over the version that it was computed from.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+import msgspec
+
+from kubedl.kube.errors import AlreadyExistsError, ConflictError, ForbiddenError, NotFoundError, UnsureError
+from kubedl.wire import codec
+from kubedl.wire.core import PODS, Pod, PodStatus
+from kubedl.wire.meta import Key, Resource
+
+GRACE = timedelta(seconds=30)
+ENDED = ("Succeeded", "Failed")
+
+Harm = Literal["crash before", "crash after", "lost before", "lost after", "refused"]
+Body = Mapping[str, Any]
+
+
+class Crash(BaseException):
+    """The operator was killed."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """One object's new state, or its last."""
+
+    version: int
+    object: Any
+    deleted: bool = False
+
+
+@dataclass
+class ApiModel:
+    """What the server keeps. `now` is everybody's clock."""
+
+    now: datetime
+    version: int = 0
+    objects: dict[str, dict[Key, Any]] = field(default_factory=dict)  # by plural
+    history: dict[str, list[Change]] = field(default_factory=dict)
+    bodies: dict[str, Body] = field(default_factory=dict)  # of pods as they were sent, by uid
+
+    def all(self, resource: Resource[Any]) -> Iterator[Any]:
+        return iter(list(self.objects.get(resource.plural, {}).values()))
+
+    def find(self, resource: Resource[Any], key: Key) -> Any:  # noqa: ANN401 - whatever it is
+        return self.objects.get(resource.plural, {}).get(key)
+
+    def put(self, resource: Resource[Any], made: Any) -> Any:  # noqa: ANN401 - whatever it is
+        """Write a new state."""
+        self.version += 1
+        made = with_metadata(made, resource_version=str(self.version))
+        self.objects.setdefault(resource.plural, {})[made.metadata.key] = made
+        self.history.setdefault(resource.plural, []).append(Change(self.version, made))
+        return made
+
+    def drop(self, resource: Resource[Any], key: Key) -> None:
+        """Remove an object."""
+        self.version += 1
+        last = with_metadata(self.objects[resource.plural].pop(key), resource_version=str(self.version))
+        self.history.setdefault(resource.plural, []).append(Change(self.version, last, deleted=True))
+
+    def create(self, resource: Resource[Any], body: Body) -> Any:  # noqa: ANN401 - whatever it is
+        made = resource.decoder.decode(codec.encode(body))
+        if self.find(resource, made.metadata.key) is not None:
+            raise AlreadyExistsError(409, "AlreadyExists", f"{made.metadata.name} exists")
+        uid = made.metadata.uid or f"uid-{self.version + 1}"
+        made = with_metadata(made, uid=uid, creation_timestamp=self.now)
+        if resource is PODS:
+            made = msgspec.structs.replace(made, status=PodStatus(phase="Pending"))
+            self.bodies[uid] = body
+        return self.put(resource, made)
+
+    def delete(self, resource: Resource[Any], key: Key, uid: str, grace: int | None) -> Any:  # noqa: ANN401
+        found = self.find(resource, key)
+        if found is None:
+            raise NotFoundError(404, "NotFound", f"no {key}")
+        if found.metadata.uid != uid:
+            raise ConflictError(409, "Conflict", "another uid")
+        if resource is PODS and grace != 0 and found.spec.node_name and found.status.phase not in ENDED:
+            if found.metadata.deletion_timestamp is None:
+                found = self.put(resource, with_metadata(found, deletion_timestamp=self.now + GRACE))
+            return found
+        self.drop(resource, key)
+        return None
+
+    def patch_status(self, resource: Resource[Any], key: Key, body: Body) -> Any:  # noqa: ANN401 - whatever it is
+        found = self.find(resource, key)
+        guard = body["metadata"]
+        if found is None or found.metadata.uid != guard["uid"]:
+            raise NotFoundError(404, "NotFound", f"no {key}")
+        if found.metadata.resource_version != guard["resourceVersion"]:
+            raise ConflictError(409, "Conflict", "another version")
+        patched = merged(codec.plain(found), {"status": body["status"]})
+        return self.put(resource, resource.decoder.decode(codec.encode(patched)))
+
+
+@dataclass
+class ClientModel:
+    """The operator's side of the API. `harm` befalls the write of that number; what was sent beside it is lost too."""
+
+    api: ApiModel
+    watcher: Callable[[str, Resource[Any], Any], None]  # told of each write before it is made
+    harm: tuple[int, Harm] | None = None
+    writes: int = 0
+    dead: bool = False
+
+    async def get(self, resource: Resource[Any], key: Key) -> Any:  # noqa: ANN401 - whatever it is
+        found = self.api.find(resource, key)
+        if found is None:
+            raise NotFoundError(404, "NotFound", f"no {key}")
+        return found
+
+    async def create(self, resource: Resource[Any], namespace: str, body: Body) -> Any:  # noqa: ANN401
+        assert namespace == body["metadata"]["namespace"]
+        return self._write("create", resource, body, lambda: self.api.create(resource, body))
+
+    async def delete(self, resource: Resource[Any], key: Key, uid: str, grace_seconds: int | None = None) -> Any:  # noqa: ANN401
+        return self._write("delete", resource, key, lambda: self.api.delete(resource, key, uid, grace_seconds))
+
+    async def patch(
+        self, resource: Resource[Any], key: Key, body: Body, how: str = "merge", subresource: str = ""
+    ) -> Any:  # noqa: ANN401 - whatever it is
+        assert (how, subresource) == ("merge", "status")
+        return self._write("patch", resource, body, lambda: self.api.patch_status(resource, key, body))
+
+    def _write(self, verb: str, resource: Resource[Any], what: object, commit: Callable[[], Any]) -> Any:  # noqa: ANN401
+        if self.dead:
+            raise Crash
+        harm = self.harm[1] if self.harm is not None and self.harm[0] == self.writes else None
+        self.writes += 1
+        if harm == "crash before":
+            self.dead = True
+            raise Crash
+        if harm == "lost before":
+            raise UnsureError(504, "", "timeout")
+        if harm == "refused" and verb == "create":
+            raise ForbiddenError(403, "Forbidden", "exceeded quota")
+        self.watcher(verb, resource, what)
+        result = commit()
+        if harm == "crash after":
+            self.dead = True
+            raise Crash
+        if harm == "lost after":
+            raise UnsureError(504, "", "timeout")
+        return result
+
+
+def with_metadata(made: Any, **fields: object) -> Any:  # noqa: ANN401 - an object of any kind
+    """The object with other metadata."""
+    return msgspec.structs.replace(made, metadata=msgspec.structs.replace(made.metadata, **fields))
+
+
+def with_status(pod: Pod, **fields: object) -> Pod:
+    """The pod with another status."""
+    return msgspec.structs.replace(pod, status=msgspec.structs.replace(pod.status, **fields))
+
+
+def merged(old: Any, changes: Any) -> Any:  # noqa: ANN401 - JSON
+    """A merge patch (RFC 7386)."""
+    if not isinstance(changes, dict):
+        return changes
+    result = dict(old) if isinstance(old, dict) else {}
+    for name, value in changes.items():
+        if value is None:
+            result.pop(name, None)
+        else:
+            result[name] = merged(result.get(name), value)
+    return result

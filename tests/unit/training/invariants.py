@@ -1,0 +1,184 @@
+"""What must hold at every write of the operator, judged by what really happened in the world.
+
+The judge knows why each pod ended and what the operator could see when it wrote, and nothing of how it decides.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kubedl.api.conditions import is_true
+from kubedl.api.training import JobStatus, ReplicaStatus, TrainingJob
+from kubedl.training import labels
+from kubedl.training.policies import indexes
+from kubedl.wire import codec
+from kubedl.wire.core import PODS, Pod
+from kubedl.wire.meta import Key, Resource
+from tests.unit.training.api_model import ENDED, merged
+from tests.unit.training.operator_model import OperatorModel
+from tests.unit.training.world_model import World, restarts
+
+
+@dataclass
+class Judge:
+    """Is asked before each write is made."""
+
+    world: World
+    spoiled: bool = False  # somebody has edited labels: attempts need not be what they were
+
+    def __call__(self, operator: OperatorModel, verb: str, resource: Resource[Any], what: Any) -> None:  # noqa: ANN401
+        if verb == "create" and resource is PODS:
+            self._creation(operator, what)
+        elif verb == "delete" and resource is PODS:
+            self._deletion(what)
+        elif verb == "patch":
+            self._status(operator, what)
+
+    def _creation(self, operator: OperatorModel, body: Mapping[str, Any]) -> None:
+        name, uid = body["metadata"]["name"], body["metadata"]["ownerReferences"][0]["uid"]
+        attempt = int(body["metadata"]["labels"][labels.ATTEMPT])
+        job = self.world.job
+        known = operator.pods.get(Key(body["metadata"]["namespace"], name))
+        assert known is None or owner(known) != uid, f"{name} is there and was seen"
+        if job is None or job.metadata.uid != uid:
+            return  # the operator cannot know yet that its job is gone; the garbage collector will take the pod
+        role, index = self._replica(name)
+        assert not _is_finished(job.status), f"{name} is made after the end of the job"
+        assert attempt <= self._attempt(job.status, role, index), f"attempt {attempt} of {name} was never written"
+        self._never_again(operator, job, name, attempt)
+        if self._scope() == "Job":
+            others = self.world.pods(lambda pod: pod.metadata.controller is not None and owner(pod) == uid)
+            mixed = {labels.attempt(pod) for pod in others if pod.metadata.name != name} - {attempt}
+            assert not mixed or self.spoiled, f"{name} of attempt {attempt} meets pods of {mixed}"
+
+    def _never_again(self, operator: OperatorModel, job: TrainingJob, name: str, attempt: int) -> None:
+        role, index = self._replica(name)
+        written = _replica_status(job.status, role)
+        assert index not in indexes.read(written.succeeded_indexes), f"{name} has succeeded, and is made again"
+        for pod in operator.pods.deleted(job.metadata.uid):
+            if pod.metadata.name == name and labels.attempt(pod) == attempt and not self.spoiled:
+                truth = self.world.truth.get(pod.metadata.uid)
+                assert truth != "done", f"{name} has succeeded, which was seen, and is made again"
+
+    def _deletion(self, key: Key) -> None:
+        """Whatever a pod does after it was told to go, it did not do it by itself."""
+        pod = self.world.api.find(PODS, key)
+        if pod is not None and pod.status.phase not in ENDED:
+            self.world.truth.setdefault(pod.metadata.uid, "free")
+
+    def _status(self, operator: OperatorModel, body: Mapping[str, Any]) -> None:
+        job = self.world.job
+        guard = body["metadata"]
+        if job is None or (job.metadata.uid, job.metadata.resource_version) != (guard["uid"], guard["resourceVersion"]):
+            return  # it will be refused
+        old = job.status
+        new = codec.decode(codec.encode(merged(codec.plain(old), body["status"])), JobStatus)
+        assert new != old, "a status is written that says nothing new"
+        assert not _is_finished(old), "the status of a job is changed after its end"
+        self._successes(new, job.metadata.uid)
+        if not self.spoiled:
+            self._retries(operator, old, new, job.metadata.uid)
+            self._ending(operator, job, new)
+
+    def _successes(self, new: JobStatus, uid: str) -> None:
+        """Whoever is called done has ended by itself with 0."""
+        done = {
+            body["metadata"]["name"]
+            for pod, body in self.world.api.bodies.items()
+            if self.world.truth.get(pod) == "done" and body["metadata"]["ownerReferences"][0]["uid"] == uid
+        }
+        for role, status in new.replica_statuses.items():
+            named = {
+                f"{self.world.template.metadata.name}-{role.lower()}-{i}"
+                for i in indexes.read(status.succeeded_indexes)
+            }
+            assert named <= done, f"{named - done} are called succeeded"
+
+    def _retries(self, operator: OperatorModel, old: JobStatus, new: JobStatus, uid: str) -> None:
+        """Each death is counted once, and only one that is the replica's own."""
+        moved = [
+            (role, index)
+            for role in self.world.kind.job(self.world.template).roles
+            for index in range(4)
+            if self._attempt(new, role, index) != self._attempt(old, role, index)
+        ]
+        visible = {(pod.metadata.name, labels.attempt(pod)): pod for pod in self._visible(operator, uid)}
+        left = [
+            pod
+            for role, index in moved
+            if (pod := visible.get((self._name(role, index), self._attempt(old, role, index)))) is not None
+        ]
+        own = [pod for pod in left if self._cause(operator, pod) == "retry"]
+        if self._scope() == "Job":
+            names = {pod.metadata.name for pod in left}
+            missing = any(self._is_missing(old, role, names) for role, _ in moved)
+            gone = any(self._cause(operator, pod) == "free" for pod in left)
+            counted = min(len(own), 0 if gone or missing else 1)
+        else:
+            counted = len(own)
+        in_place = sum(restarts(pod) for pod in left)
+        assert new.retries - old.retries == counted + in_place, (
+            f"{new.retries - old.retries} retries are counted, but {counted} replicas died and {in_place} restarted"
+        )
+
+    def _is_missing(self, old: JobStatus, role: str, visible: set[str]) -> bool:
+        """Whether a pod that had been made and counted is gone without a trace."""
+        recorded = _replica_status(old, role)
+        done, wanted = indexes.read(recorded.succeeded_indexes), self.world.count(role)
+        traces = sum(index in done or self._name(role, index) in visible for index in range(wanted))
+        return traces < wanted <= recorded.active + recorded.failed + recorded.succeeded
+
+    def _cause(self, operator: OperatorModel, pod: Pod) -> str | None:
+        """Why the operator must believe that this pod is out; None if it seems well."""
+        node = operator.nodes.get(Key("", pod.spec.node_name))
+        lost = node is not None and node.lost_since is not None
+        if pod.status.phase in ENDED:
+            return self.world.truth.get(pod.metadata.uid)
+        if pod.metadata.deletion_timestamp is not None or lost or operator.pods.get(pod.metadata.key) is None:
+            return "free"
+        return None
+
+    def _ending(self, operator: OperatorModel, job: TrainingJob, new: JobStatus) -> None:
+        """A job fails only for a reason."""
+        if not is_true(new.conditions, "Failed"):
+            return
+        pods = self._visible(operator, job.metadata.uid)
+        if new.reason == "ReplicaFailed":
+            assert any(self.world.truth.get(pod.metadata.uid) == "fatal" for pod in pods), "nobody failed for good"
+        elif new.reason == "BackoffLimitExceeded":
+            assert new.retries + sum(map(restarts, pods)) > job.spec.backoff_limit, "the limit was not reached"
+        else:
+            assert new.reason == "DeadlineExceeded"
+            assert job.status.start_time is not None
+            age = (self.world.api.now - job.status.start_time).total_seconds()
+            assert age >= job.spec.active_deadline_seconds, "the deadline is yet to come"
+
+    def _visible(self, operator: OperatorModel, uid: str) -> list[Pod]:
+        return [*operator.pods.deleted(uid), *operator.pods.by("owner", uid)]
+
+    def _scope(self) -> str:
+        chosen = self.world.template.spec.restart_scope
+        return chosen or self.world.kind.restart_scope(self.world.kind.job(self.world.template))
+
+    def _name(self, role: str, index: int) -> str:
+        return f"{self.world.template.metadata.name}-{role.lower()}-{index}"
+
+    def _replica(self, name: str) -> tuple[str, int]:
+        role, _, index = name.removeprefix(f"{self.world.template.metadata.name}-").rpartition("-")
+        return next(known.name for known in self.world.kind.roles if known.name.lower() == role), int(index)
+
+    def _attempt(self, status: JobStatus, role: str, index: int) -> int:
+        return status.attempt + _replica_status(status, role).attempts.get(str(index), 0)
+
+
+def owner(pod: Pod) -> str | None:
+    """The uid of the job that a pod belongs to."""
+    return pod.metadata.controller.uid if pod.metadata.controller is not None else None
+
+
+def _replica_status(status: JobStatus, role: str) -> ReplicaStatus:
+    return status.replica_statuses.get(role, ReplicaStatus())
+
+
+def _is_finished(status: JobStatus) -> bool:
+    return is_true(status.conditions, "Succeeded") or is_true(status.conditions, "Failed")

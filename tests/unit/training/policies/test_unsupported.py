@@ -1,0 +1,20 @@
+"""Annotations of the first KubeDL that cannot be honoured."""
+
+import pytest
+
+from kubedl.training.policies.unsupported import NOT_YET, unsupported
+
+
+@pytest.mark.parametrize("name", NOT_YET)
+def test_a_wish_that_would_be_ignored_is_refused_by_name(name: str) -> None:
+    """With what to do about it."""
+    words = unsupported({"other": "1", name: "{}"})
+    assert words is not None
+    assert name in words
+    assert "remove the annotation" in words
+
+
+@pytest.mark.parametrize("annotations", [{}, {"kubedl.io/other": "x"}, {"network-mode": "host"}])
+def test_other_annotations_are_nobodys_business(annotations: dict[str, str]) -> None:
+    """They may be anybody's."""
+    assert unsupported(annotations) is None

@@ -1,0 +1,209 @@
+"""One job, one operator, and a schedule of faults between any two things that happen; then the faults stop.
+
+`run` plays a schedule, lets everything come to rest, and checks that it came to a good end: the job finished or gone,
+nothing left to write, and nothing left that should not be there. What must hold on the way is in `invariants`.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from kubedl.api.conditions import is_true
+from kubedl.api.training import TrainingJob
+from kubedl.training.kind import Kind
+from kubedl.training.planner import plan
+from kubedl.training.policies.clean import goes
+from kubedl.wire.core import PODS, SERVICES
+from tests.training_builders import NOW
+from tests.unit.training.api_model import ApiModel, Crash, Harm
+from tests.unit.training.invariants import Judge
+from tests.unit.training.operator_model import OperatorModel
+from tests.unit.training.world_model import World
+
+EXITS = (0, 1, 137, 143, 0, 130, 2, 0)
+PAUSES = (1, 3, 7, 20, 61, 120, 310, 4000)
+HARMS: tuple[Harm, ...] = ("crash before", "crash after", "lost before", "lost after", "refused")
+SPOILED = ("", "x", "0", "1", "7", "9" * 63)  # the label of an attempt
+ENOUGH = 600  # rounds to come to rest; the longest seen took about a hundred
+
+Step = tuple[str, int, int]  # what happens, and two numbers that choose to whom and how
+
+
+@dataclass
+class Simulation:
+    """A world, and the operator that lives in it now."""
+
+    kind: Kind
+    made: TrainingJob
+    runner: asyncio.Runner
+
+    def __post_init__(self) -> None:
+        self.world = World(self.kind, self.made, ApiModel(NOW))
+        self.judge = Judge(self.world)
+        self.operator, self.standby = self._start(), self._start()
+
+    def restart(self) -> None:
+        """The operator is killed and another takes its place, with empty memory."""
+        self.operator = self._start()
+
+    def take_over(self) -> None:
+        """The operator is killed while a standby has followed all that happened, and remembers it."""
+        self.standby.deliver_all()
+        self.operator, self.standby = self.standby, self._start()
+
+    def _start(self) -> OperatorModel:
+        return OperatorModel(self.world.api, self.kind, self.made.metadata.key, self.judge)
+
+    def look(self, harm: tuple[int, Harm] | None = None) -> bool:
+        """The operator looks at its job."""
+        try:
+            return self.operator.reconcile(self.runner, harm)
+        except Crash:
+            self.restart()
+            return True
+
+    def step(self, step: Step) -> None:
+        """One thing happens."""
+        name, which, how = step
+        if name in DEEDS:
+            DEEDS[name](self, which, how)
+        else:
+            MOVES[name](self.world, which, how)
+
+    def spoil(self, which: int, how: int) -> None:
+        """Somebody edits the label that says which attempt a pod is of."""
+        self.judge.spoiled |= self.world.spoil_label(which, SPOILED[how % len(SPOILED)])
+
+    def pass_time(self, seconds: int) -> None:
+        self.world.api.now += timedelta(seconds=seconds)
+
+    def work(self, rounds: int) -> None:
+        """A while without faults and without ends, so that there is something to be broken."""
+        for _ in range(rounds):
+            self.operator.deliver_all()
+            if self.operator.has_reason():
+                self.look()
+            if not (self.world.reap(0) or self.world.bind(0, rounds) or self.world.start(0)):
+                return
+
+    def settle(self) -> None:
+        """No more faults: everybody does its work until nobody has any."""
+        self.world.set_suspend(False)
+        for _ in range(ENOUGH):
+            self.operator.deliver_all()
+            looked = self.operator.has_reason()
+            if looked:
+                self.look()
+                self.pass_time(1)
+            if self.operator.reason is not None:  # what stands in its way is for others to remove
+                _ = self._world_works() or self.world.return_node(0)
+            elif not looked and not self._world_works() and not self._time_passes():
+                return
+        raise AssertionError(f"not at rest after {ENOUGH} rounds: {self.operator.reason}")
+
+    def _world_works(self) -> bool:
+        world = self.world
+        return (
+            world.collect_orphan(0)
+            or world.reap(0)
+            or any(world.exit(which, 0) for which in self._leaving())
+            or world.bind(0, 0)
+            or world.start(0)
+            or any(world.exit(which, 0) for which in self._training())
+        )
+
+    def _leaving(self) -> list[int]:
+        """Who has been told to go and does."""
+        running = enumerate(self.world.running())
+        return [place for place, pod in running if pod.metadata.deletion_timestamp is not None][:1]
+
+    def _training(self) -> list[int]:
+        """Who ends next by itself: parameter servers only when nobody else is left to."""
+        running = self.world.running()
+        return sorted(range(len(running)), key=lambda place: "-ps-" in running[place].metadata.name)[:1]
+
+    def _time_passes(self) -> bool:
+        if self.operator.due is None:
+            return False
+        self.world.api.now = max(self.world.api.now, self.operator.due)
+        return True
+
+    def check_end(self) -> None:
+        """Everything came to a good end."""
+        snapshot = self.operator.controller.observe(self.made.metadata.key)
+        job = self.world.job
+        if job is None or snapshot is None:
+            assert snapshot is None
+            left = self.world.pods(lambda pod: not self.world.is_lost(pod.spec.node_name))
+            assert left == [], "pods outlive their job"
+            assert list(self.world.api.all(SERVICES)) == [], "the Service outlives its job"
+            return
+        status = job.status
+        assert is_true(status.conditions, "Succeeded") != is_true(status.conditions, "Failed"), (
+            f"the job came to rest without an end: {status}"
+        )
+        decided = plan(snapshot)
+        assert decided.status == status, "at rest, but there is a status to write"
+        writes = [*decided.creations, *decided.deletions]
+        assert (writes, decided.create_service, decided.delete_job) == ([], False, False)
+        assert decided.wake_at is None or decided.wake_at > self.world.api.now
+        policy = job.spec.clean_pod_policy or self.kind.clean_pod_policy
+        left = self.world.pods(lambda pod: goes(pod, policy) and not self.world.is_lost(pod.spec.node_name))
+        assert left == [], "pods are left that should be gone"
+        assert not self.operator.pods.deleted(job.metadata.uid), "pods are remembered for ever"
+
+
+def _look_and_suffer(simulation: Simulation, which: int, how: int) -> None:
+    simulation.operator.deliver_all()
+    simulation.look((which, HARMS[how % len(HARMS)]))
+
+
+def _deliver(simulation: Simulation, which: int, how: int) -> None:
+    simulation.operator.deliver((PODS, simulation.kind.resource, SERVICES)[which % 3], how + 1)
+
+
+DEEDS: dict[str, Callable[[Simulation, int, int], Any]] = {
+    "look": lambda simulation, *_: simulation.look(),
+    "look and suffer": _look_and_suffer,
+    "work": lambda simulation, which, _: simulation.work(1 + which),
+    "restart": lambda simulation, *_: simulation.restart(),
+    "take over": lambda simulation, *_: simulation.take_over(),
+    "pass time": lambda simulation, which, _: simulation.pass_time(PAUSES[which]),
+    "deliver": _deliver,
+    "deliver all": lambda simulation, *_: simulation.operator.deliver_all(),
+    "list again": lambda simulation, *_: simulation.operator.list_again(PODS),
+    "spoil": lambda simulation, which, how: simulation.spoil(which, how),
+}
+
+MOVES: dict[str, Callable[[World, int, int], Any]] = {
+    "bind": lambda world, which, how: world.bind(which, how),
+    "start": lambda world, which, _: world.start(which),
+    "exit": lambda world, which, how: world.exit(which, EXITS[how]),
+    "refuse": lambda world, which, _: world.refuse(which),
+    "reap": lambda world, which, _: world.reap(which),
+    "delete pod": lambda world, which, how: world.delete_pod(which, disrupt=how % 2 == 1),
+    "force pod": lambda world, which, _: world.delete_pod(which, force=True),
+    "lose node": lambda world, which, _: world.lose_node(which),
+    "return node": lambda world, which, _: world.return_node(which),
+    "evict from lost": lambda world, which, _: world.evict_from_lost(which),
+    "collect ended": lambda world, which, _: world.collect_ended(which),
+    "collect orphan": lambda world, which, _: world.collect_orphan(which),
+    "suspend": lambda world, *_: world.set_suspend(True),
+    "resume": lambda world, *_: world.set_suspend(False),
+    "resize": lambda world, which, how: world.resize(which, how % 4),
+    "delete job": lambda world, *_: world.delete_job(),
+    "make job": lambda world, *_: world.make_job(),
+}
+
+
+def run(kind: Kind, made: TrainingJob, schedule: Sequence[Step]) -> Simulation:
+    """Play a schedule to its end; raises AssertionError when anything is wrong."""
+    with asyncio.Runner() as runner:
+        simulation = Simulation(kind, made, runner)
+        for step in schedule:
+            simulation.step(step)
+        simulation.settle()
+    simulation.check_end()
+    return simulation

@@ -1,0 +1,227 @@
+"""The loop around the planner: the order of writes, and what is done about a refusal."""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kubedl.api.conditions import find, is_true
+from kubedl.api.training import TrainingJob
+from kubedl.kube.errors import ForbiddenError
+from kubedl.wire.core import PODS, SERVICES
+from kubedl.wire.meta import Resource
+from tests.training_builders import NOW, JobBuilder, tf_job
+from tests.unit.training.api_model import ApiModel, Crash, Harm
+from tests.unit.training.operator_model import OperatorModel
+from tests.unit.training.world_model import World
+
+JOB = tf_job("mnist").workers(2).scope("Replica")
+
+
+class Stage:
+    """A world with one operator, whose writes are listed."""
+
+    def __init__(self, job: JobBuilder, runner: asyncio.Runner) -> None:
+        self.world = World(job.kind, job.build(), ApiModel(NOW))
+        self.writes: list[str] = []
+        self._runner = runner
+        self.operator = OperatorModel(self.world.api, job.kind, self.job.metadata.key, self._write)
+
+    @property
+    def job(self) -> TrainingJob:
+        assert self.world.job is not None
+        return self.world.job
+
+    def look(self, harm: tuple[int, Harm] | None = None) -> list[str]:
+        """What the operator writes when it looks, with all that happened before its eyes."""
+        self.operator.deliver_all()
+        self.writes.clear()
+        self.operator.reconcile(self._runner, harm)
+        return list(self.writes)
+
+    def run_pods(self) -> None:
+        """All of them."""
+        while self.world.bind(0, 0) or self.world.start(0):
+            pass
+        self.look()
+
+    def _write(self, _: OperatorModel, verb: str, resource: Resource[Any], what: Any) -> None:  # noqa: ANN401
+        name = what["metadata"].get("name", "status") if isinstance(what, dict) else what.name
+        self.writes.append(f"{verb} {resource.plural} {name}" if resource in (PODS, SERVICES) else verb)
+
+
+@pytest.fixture
+def runner() -> Iterator[asyncio.Runner]:
+    """An event loop of the test's own."""
+    with asyncio.Runner() as made:
+        yield made
+
+
+def test_creations_come_first_and_the_status_speaks_of_them(runner: asyncio.Runner) -> None:
+    """Then there is nothing left to write."""
+    stage = Stage(JOB, runner)
+    assert stage.look() == [
+        "create services mnist",
+        "create pods mnist-worker-0",
+        "create pods mnist-worker-1",
+        "patch",
+    ]
+    assert stage.look() == []
+
+
+def test_the_status_comes_before_deletions(runner: asyncio.Runner) -> None:
+    """So that what they destroy has been counted."""
+    stage = Stage(JOB, runner)
+    stage.look()
+    stage.run_pods()
+    stage.world.exit(0, 137)
+    assert stage.look() == ["patch", "delete pods mnist-worker-0"]
+
+
+def test_nothing_is_deleted_over_a_status_that_was_not_written(runner: asyncio.Runner) -> None:
+    """Somebody wrote in between."""
+    stage = Stage(JOB, runner)
+    stage.look()
+    stage.run_pods()
+    stage.world.exit(0, 137)
+    stage.operator.deliver(PODS)
+    stage.world.set_suspend(True)  # the operator does not know yet
+    stage.writes.clear()
+    stage.operator.reconcile(runner)
+    assert stage.writes == ["patch"]
+    assert stage.operator.reason is not None
+    assert stage.job.status.retries == 0
+
+
+def test_a_refusal_is_in_the_status_and_is_tried_again(runner: asyncio.Runner) -> None:
+    """What was not made is not counted; when it can be made, the job is blocked no more."""
+    stage = Stage(JOB, runner)
+    stage.look((2, "refused"))
+    found = find(stage.job.status.conditions, "Blocked")
+    assert found is not None
+    assert (found.status, found.reason, found.message) == ("True", "PodForbidden", "exceeded quota")
+    assert stage.job.status.reason == "PodForbidden"
+    assert stage.job.status.replica_statuses["Worker"].active == 0
+    assert "exceeded quota" in str(stage.operator.reason)
+    assert stage.look() == ["create pods mnist-worker-1", "patch"]
+    assert not is_true(stage.job.status.conditions, "Blocked")
+    assert stage.job.status.replica_statuses["Worker"].active == 2
+    assert stage.job.status.attempt == 0
+
+
+def test_a_refusal_does_not_undo_what_was_counted(runner: asyncio.Runner) -> None:
+    """Here the Service cannot be made while a death is counted."""
+    stage = Stage(JOB, runner)
+    stage.look()
+    stage.run_pods()
+    stage.world.exit(0, 137)
+    stage.world.api.drop(SERVICES, stage.job.metadata.key)
+    stage.look((0, "refused"))
+    assert stage.job.status.retries == 1
+    assert stage.job.status.replica_statuses["Worker"].attempts == {"0": 1}
+    stage.look()
+    assert stage.job.status.retries == 1
+
+
+def test_the_name_of_somebody_elses_pod_blocks_and_is_not_adopted(runner: asyncio.Runner) -> None:
+    """A pod of an earlier job of that name, for example."""
+    stage = Stage(JOB, runner)
+    stage.look()
+    stage.world.delete_job()
+    stage.world.make_job()
+    stage.look()
+    found = find(stage.job.status.conditions, "Blocked")
+    assert found is not None
+    assert "does not belong to this object" in found.message
+    owners = {pod.metadata.controller.uid for pod in stage.world.api.all(PODS)}
+    assert owners == {"job-1"}
+
+
+def test_a_template_that_is_none_blocks_the_job_and_is_not_tried_again(runner: asyncio.Runner) -> None:
+    """It costs one condition, which names the place; a new look comes with the next edit."""
+    job = JOB.role("Worker", 2, template={"spec": {"containers": [{"name": "tensorflow", "env": "x"}]}})
+    stage = Stage(job, runner)
+    assert stage.look() == ["create services mnist", "patch"]
+    found = find(stage.job.status.conditions, "Blocked")
+    assert found is not None
+    assert (found.status, found.reason) == ("True", "TemplateInvalid")
+    assert "the template of Worker" in found.message
+    assert "$.spec.containers[0].env" in found.message
+    assert (stage.operator.reason, stage.operator.due) == (None, None)
+    assert stage.look() == []
+
+
+def test_an_unsure_answer_is_no_refusal(runner: asyncio.Runner) -> None:
+    """The pod was made though the answer was lost; it is recognised and not made twice."""
+    stage = Stage(JOB, runner)
+    stage.look((1, "lost after"))
+    assert len(stage.world.pods()) == 2
+    assert stage.operator.reason is not None
+    assert find(stage.job.status.conditions, "Blocked") is None
+    assert stage.look() == ["patch"]
+    assert len(stage.world.pods()) == 2
+
+
+def test_a_pod_that_only_the_cache_misses_is_not_taken_for_dead(runner: asyncio.Runner) -> None:
+    """A new leader's cache may be behind the status that it reads: the server is asked."""
+    stage = Stage(JOB, runner)
+    stage.look()
+    late = OperatorModel(stage.world.api, JOB.kind, stage.job.metadata.key, lambda *_: None)
+    late.pods.replace([])
+    late.pods.forget(stage.job.metadata.uid)
+    late.reconcile(runner)
+    assert "yet to see" in str(late.reason)
+    assert stage.job.status.replica_statuses["Worker"].attempts == {}
+
+
+def test_what_was_drawn_from_a_deleted_pod_is_forgotten_after_it_is_written(runner: asyncio.Runner) -> None:
+    """Not before: the write may fail."""
+    stage = Stage(JOB.with_spec(successPolicy="AllWorkers"), runner)
+    stage.look()
+    stage.run_pods()
+    stage.world.exit(0, 0)
+    stage.world.collect_ended(0)
+    stage.look((0, "lost before"))
+    assert len(stage.operator.pods.deleted("job-1")) == 1
+    stage.look()
+    assert stage.job.status.replica_statuses["Worker"].succeeded_indexes == "0"
+    stage.look()
+    stage.world.exit(0, 0)
+    stage.look()
+    stage.look()
+    assert stage.operator.pods.deleted("job-1") == []
+
+
+def test_a_job_that_is_gone_leaves_no_memory_behind(runner: asyncio.Runner) -> None:
+    """Whether its pods go before or after it."""
+    stage = Stage(JOB, runner)
+    stage.look()
+    stage.run_pods()
+    stage.world.delete_pod(0, force=True)
+    stage.operator.deliver_all()
+    stage.world.delete_job()
+    stage.world.delete_pod(0, force=True)
+    stage.operator.deliver_all()
+    assert stage.operator.pods.deleted("job-1") == []
+    assert stage.look() == []
+
+
+def test_a_job_whose_time_is_over_is_deleted_once(runner: asyncio.Runner) -> None:
+    """And no second look is asked for."""
+    stage = Stage(tf_job("mnist").workers(1).with_spec(ttlSecondsAfterFinished=0), runner)
+    stage.look()
+    stage.run_pods()
+    stage.world.exit(0, 0)
+    assert stage.look() == ["patch", "delete"]
+    assert stage.operator.due is None
+    assert stage.world.job is None
+
+
+def test_a_crash_is_no_error_of_ours(runner: asyncio.Runner) -> None:
+    """The models themselves: a killed operator writes nothing more."""
+    stage = Stage(JOB, runner)
+    with pytest.raises(Crash):
+        stage.look((1, "crash after"))
+    assert [pod.metadata.name for pod in stage.world.pods()] == ["mnist-worker-0"]
+    assert issubclass(ForbiddenError, Exception)

@@ -1,0 +1,275 @@
+"""A model of everything around the operator: kubelets, a scheduler, collectors of garbage, and users.
+
+Each public method is one move, which some of them make; it says whether there was anything to move. `truth` remembers
+why a pod ended: the first thing that happened to it, whatever its status says later.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeVar
+
+import msgspec
+
+from kubedl.api.training import TrainingJob
+from kubedl.training import labels
+from kubedl.training.kind import Kind
+from kubedl.training.policies.failure import RETRYABLE_EXITS
+from kubedl.wire.core import (
+    NODES,
+    PODS,
+    SERVICES,
+    ContainerState,
+    ContainerStatus,
+    Node,
+    NodeCondition,
+    NodeStatus,
+    Pod,
+    PodCondition,
+    Terminated,
+)
+from kubedl.wire.meta import Key, ObjectMeta
+from tests.unit.training.api_model import ENDED, ApiModel, with_metadata, with_status
+
+Truth = Literal["done", "retry", "free", "fatal"]
+T = TypeVar("T")
+
+NODE_NAMES = ("node1", "node2", "node3")
+
+
+@dataclass
+class World:
+    """One job in one cluster. It may be deleted and made again under its name."""
+
+    kind: Kind
+    template: TrainingJob
+    api: ApiModel
+    truth: dict[str, Truth] = field(default_factory=dict)  # by pod uid
+    born: int = 0  # jobs made so far
+
+    def __post_init__(self) -> None:
+        for name in NODE_NAMES:
+            self._set_node(name, "True")
+        self.make_job()
+
+    @property
+    def job(self) -> TrainingJob | None:
+        found: TrainingJob | None = self.api.find(self.kind.resource, self.template.metadata.key)
+        return found
+
+    def pods(self, wanted: Callable[[Pod], bool] = lambda _: True) -> list[Pod]:
+        return [pod for pod in self.api.all(PODS) if wanted(pod)]
+
+    def running(self) -> list[Pod]:
+        """Whose kubelet can be heard."""
+        return self.pods(lambda pod: self._reachable(pod, "Running"))
+
+    def count(self, role: str) -> int:
+        """How many replicas the job wants of a role."""
+        return self.kind.job(self.job).count(role) if self.job is not None else 0
+
+    def is_lost(self, node: str) -> bool:
+        found: Node | None = self.api.find(NODES, Key("", node))
+        return found is not None and found.lost_since is not None
+
+    # Users
+
+    def make_job(self) -> bool:
+        if self.job is not None:
+            return False
+        self.born += 1
+        fresh = {"uid": f"job-{self.born}", "creation_timestamp": self.api.now, "generation": 1}
+        self.api.put(self.kind.resource, with_metadata(self.template, **fresh))
+        return True
+
+    def delete_job(self) -> bool:
+        if self.job is None:
+            return False
+        self.api.drop(self.kind.resource, self.template.metadata.key)
+        return True
+
+    def set_suspend(self, suspend: bool) -> bool:
+        return self._edit_spec(suspend=suspend)
+
+    def resize(self, role: int, replicas: int) -> bool:
+        """Allowed only while suspended."""
+        if self.job is None or not self.job.spec.suspend:
+            return False
+        specs = dict(self.job.spec.replica_specs)
+        name = choose(sorted(specs), role)
+        if self.kind.kind == "PyTorchJob" and name == "Master":
+            return False
+        specs[name] = msgspec.structs.replace(specs[name], replicas=replicas)
+        return self._edit_spec(replica_specs=specs)
+
+    def delete_pod(self, which: int, *, force: bool = False, disrupt: bool = False) -> bool:
+        pod = choose(self.pods(), which)
+        if pod is None:
+            return False
+        if pod.status.phase not in ENDED:
+            self.truth.setdefault(pod.metadata.uid, "free")
+            if disrupt:
+                pod = self._condition(pod, "DisruptionTarget")
+        self.api.delete(PODS, pod.metadata.key, pod.metadata.uid, 0 if force else None)
+        return True
+
+    def spoil_label(self, which: int, attempt: str) -> bool:
+        pod = choose(self.pods(), which)
+        if pod is None:
+            return False
+        self.api.put(PODS, with_metadata(pod, labels={**pod.metadata.labels, labels.ATTEMPT: attempt}))
+        return True
+
+    # Scheduler and kubelets
+
+    def bind(self, which: int, node: int) -> bool:
+        pod = choose(self.pods(lambda one: not one.spec.node_name), which)
+        name = choose([name for name in NODE_NAMES if not self.is_lost(name)], node)
+        if pod is None or name is None:
+            return False
+        self.api.put(PODS, msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, node_name=name)))
+        return True
+
+    def start(self, which: int) -> bool:
+        pod = choose(
+            self.pods(lambda one: self._reachable(one, "Pending") and not one.metadata.deletion_timestamp), which
+        )
+        if pod is None:
+            return False
+        container = ContainerStatus(name=self.kind.container, ready=True)
+        self._condition(with_status(pod, phase="Running", container_statuses=(container,)), "Ready")
+        return True
+
+    def exit(self, which: int, code: int) -> bool:
+        """The main process of a running pod ends; its kubelet starts it again if the pod says so."""
+        pod = choose(self.running(), which)
+        if pod is None:
+            return False
+        policy = self.api.bodies[pod.metadata.uid]["spec"]["restartPolicy"]
+        told_to_go = pod.metadata.deletion_timestamp is not None
+        if not told_to_go and (policy == "Always" or (policy == "OnFailure" and code)):
+            again = msgspec.structs.replace(
+                pod.status.container_statuses[0], restart_count=restarts(pod) + 1, state=ContainerState()
+            )
+            self.api.put(PODS, with_status(pod, container_statuses=(again,)))
+            return True
+        self.truth.setdefault(pod.metadata.uid, self._meaning(pod, code))
+        ended = Terminated(exit_code=code, reason="Error" if code else "Completed", finished_at=self.api.now)
+        container = msgspec.structs.replace(
+            pod.status.container_statuses[0], ready=False, state=ContainerState(terminated=ended)
+        )
+        self.api.put(PODS, with_status(pod, phase="Failed" if code else "Succeeded", container_statuses=(container,)))
+        return True
+
+    def refuse(self, which: int) -> bool:
+        """A kubelet evicts a running pod or refuses to start one."""
+        pod = choose(self.pods(lambda one: self._reachable(one, "Pending", "Running")), which)
+        if pod is None:
+            return False
+        self.truth.setdefault(pod.metadata.uid, "free")
+        self.api.put(PODS, with_status(pod, phase="Failed", reason="Evicted"))
+        return True
+
+    def reap(self, which: int) -> bool:
+        """A kubelet has ended what was told to go."""
+        pod = choose(self.pods(lambda one: bool(one.metadata.deletion_timestamp) and self._is_over(one)), which)
+        if pod is None:
+            return False
+        self.api.drop(PODS, pod.metadata.key)
+        return True
+
+    # The cluster's own controllers
+
+    def lose_node(self, which: int) -> bool:
+        alive = [name for name in NODE_NAMES if not self.is_lost(name)]
+        if len(alive) == 1:
+            return False
+        self._set_node(alive[which % len(alive)], "Unknown")
+        return True
+
+    def return_node(self, which: int) -> bool:
+        name = choose([name for name in NODE_NAMES if self.is_lost(name)], which)
+        if name is None:
+            return False
+        self._set_node(name, "True")
+        return True
+
+    def evict_from_lost(self, which: int) -> bool:
+        """The taint manager deletes a pod whose node is lost; nobody is there to end it."""
+        on_lost = self.pods(lambda one: bool(one.spec.node_name) and self.is_lost(one.spec.node_name))
+        pod = choose([one for one in on_lost if one.metadata.deletion_timestamp is None], which)
+        if pod is None:
+            return False
+        if pod.status.phase not in ENDED:
+            self.truth.setdefault(pod.metadata.uid, "free")
+        self.api.delete(PODS, pod.metadata.key, pod.metadata.uid, None)
+        return True
+
+    def collect_ended(self, which: int) -> bool:
+        """The collector of terminated pods."""
+        pod = choose(self.pods(lambda one: one.status.phase in ENDED), which)
+        if pod is None:
+            return False
+        self.api.drop(PODS, pod.metadata.key)
+        return True
+
+    def collect_orphan(self, which: int) -> bool:
+        """The garbage collector deletes what belonged to a job that is gone."""
+        alive = self.job.metadata.uid if self.job is not None else None
+        for resource in (SERVICES, PODS):
+            orphans = [one for one in self.api.all(resource) if one.metadata.controller.uid != alive]
+            orphan = choose([one for one in orphans if one.metadata.deletion_timestamp is None], which)
+            if orphan is not None:
+                self.truth.setdefault(orphan.metadata.uid, "free")
+                self.api.delete(resource, orphan.metadata.key, orphan.metadata.uid, None)
+                return True
+        return False
+
+    def _reachable(self, pod: Pod, *phases: str) -> bool:
+        return bool(pod.spec.node_name) and not self.is_lost(pod.spec.node_name) and pod.status.phase in phases
+
+    def _is_over(self, pod: Pod) -> bool:
+        """One that never started ends without an exit code."""
+        return self._reachable(pod, *ENDED, "Pending") or not pod.spec.node_name
+
+    def _meaning(self, pod: Pod, code: int) -> Truth:
+        if code == 0:
+            return "done"
+        job = self.kind.job(self.template)
+        role = next(
+            role for role in job.roles.values() if role.name.lower() == pod.metadata.labels[labels.REPLICA_TYPE]
+        )
+        scope = self.template.spec.restart_scope or self.kind.restart_scope(job)
+        if role.restart_policy == "ExitCode":
+            return "retry" if code in RETRYABLE_EXITS else "fatal"
+        return "retry" if role.restart_policy == "OnFailure" and scope == "Job" else "fatal"
+
+    def _condition(self, pod: Pod, kind: str) -> Pod:
+        new = PodCondition(type=kind, status="True", reason=kind, last_transition_time=self.api.now)
+        conditions = (*(known for known in pod.status.conditions if known.type != kind), new)
+        changed: Pod = self.api.put(PODS, with_status(pod, conditions=conditions))
+        return changed
+
+    def _edit_spec(self, **fields: Any) -> bool:  # noqa: ANN401 - checked by the struct
+        job = self.job
+        if job is None:
+            return False
+        spec = msgspec.structs.replace(job.spec, **fields)
+        if spec == job.spec:
+            return False
+        job = with_metadata(job, generation=job.metadata.generation + 1)
+        self.api.put(self.kind.resource, msgspec.structs.replace(job, spec=spec))
+        return True
+
+    def _set_node(self, name: str, ready: str) -> None:
+        conditions = (NodeCondition(type="Ready", status=ready, last_transition_time=self.api.now),)
+        self.api.put(NODES, Node(metadata=ObjectMeta(name=name, uid=name), status=NodeStatus(conditions=conditions)))
+
+
+def restarts(pod: Pod) -> int:
+    """How often its kubelet has restarted it in place."""
+    return sum(status.restart_count for status in pod.status.container_statuses)
+
+
+def choose(members: Sequence[T], which: int) -> T | None:
+    """One of them, whatever the number; None if there is none."""
+    return members[which % len(members)] if members else None
