@@ -25,7 +25,7 @@ from testbed.cluster import Cluster
 from testbed.errors import DeadlineError
 
 LABEL = f"{objects.GROUP}/job-name"
-STRAGGLERS = 120.0
+STRAGGLERS = 600.0
 
 
 def measure(cluster: Cluster, rate: float = 20, seconds: float = 60, pods: int = 4) -> Figures:

@@ -104,6 +104,12 @@ class ProxiedOperator:
         if code not in {0, -SIGTERM}:
             raise TestbedError(f"told to stop, it ended with {code}; the end of {self.log_file}:\n{self.tail()}")
 
+    def wait_ended(self) -> int:
+        """Wait for an end that it decides on itself, and return its exit code."""
+        code = self.child.wait(STOP_DEADLINE)
+        self._child = None
+        return code
+
     def freeze(self) -> None:
         """SIGSTOP."""
         self.child.send_signal(SIGSTOP)

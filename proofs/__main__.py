@@ -2,6 +2,9 @@
 
 Prints a line per claim and exits 1 if any falls short. At full size the table goes to
 docs/proofs/<area>.md with the date, the commit and the machine.
+
+A full run takes hours and may be cut short, so what each command printed is kept for the code that it
+measured; `--resume` goes on from there, and `--only` measures a part in advance.
 """
 
 import argparse
@@ -13,9 +16,11 @@ import time
 from pathlib import Path
 
 from proofs.claims import Claim, Value, at_size, load, result
+from proofs.kept import Kept
 from proofs.page import Row, write
 
 ROOT = Path(__file__).parents[1]
+FAILED = '"its command ended'
 OF_MAKE = {"MAKEFLAGS", "MAKELEVEL", "MFLAGS", "MAKEOVERRIDES", "SIZE"}
 
 
@@ -24,15 +29,21 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m proofs", description=__doc__)
     parser.add_argument("area")
     parser.add_argument("--size", choices=("full", "small"), default="full")
+    parser.add_argument("--resume", action="store_true", help="do not repeat what was measured of this very code")
+    parser.add_argument("--only", default="", help="measure only commands that contain this, and write no page")
     arguments = parser.parse_args()
-    claims = at_size(load(arguments.area), arguments.size)
+    claims = [claim for claim in at_size(load(arguments.area), arguments.size) if arguments.only in claim.command]
+    kept = Kept(ROOT, arguments.size)
     outputs: dict[str, str] = {}
     rows = []
     for claim in claims:
         if claim.command not in outputs:
-            outputs[claim.command] = _run(claim.command, arguments.size)
+            known = kept.get(claim.command) if arguments.resume else None
+            outputs[claim.command] = known if known is not None else _run(claim.command, arguments.size)
+            if not outputs[claim.command].startswith(FAILED):
+                kept.put(claim.command, outputs[claim.command])
         rows.append(_judge(claim, outputs[claim.command]))
-    if arguments.size == "full":
+    if arguments.size == "full" and not arguments.only:
         write(ROOT, arguments.area, rows)
     short = sum(not row.ok for row in rows)
     print(f"{arguments.area}: {len(rows) - short} passed, {short} failed")
@@ -51,11 +62,11 @@ def _run(command: str, size: str) -> str:
     environment = {**inherited, "PROOF_SIZE": size}
     done = subprocess.run(words, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=False)
     print(f"· took {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
-    return done.stdout if done.returncode == 0 else f'"its command ended with {done.returncode}"'
+    return done.stdout if done.returncode == 0 else f'{FAILED} with {done.returncode}"'
 
 
 def _judge(claim: Claim, output: str) -> Row:
-    failed = output.startswith('"its command ended')
+    failed = output.startswith(FAILED)
     measured: Value = result(output, "" if failed else claim.value)
     row = Row(claim.sentence, measured, claim.bar, claim.unit, ok=not failed and claim.met(measured))
     print(row, flush=True)

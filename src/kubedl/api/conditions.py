@@ -10,14 +10,16 @@ from msgspec import Meta
 from kubedl.schema.structural import list_map
 from kubedl.wire.meta import Record
 
+LONGEST_REASON, LONGEST_MESSAGE = 1024, 32768  # characters, as metav1 has it
+
 
 class Condition(Record, frozen=True):
     """One statement about an object, true, false or unknown since a moment."""
 
     type: Annotated[str, Meta(max_length=316, description="What is stated.")]
     status: Annotated[Literal["True", "False", "Unknown"], Meta(description="Whether it holds.")]
-    reason: Annotated[str, Meta(max_length=1024, description="Why, in a word for programs.")] = ""
-    message: Annotated[str, Meta(max_length=32768, description="Why, in a sentence for people.")] = ""
+    reason: Annotated[str, Meta(max_length=LONGEST_REASON, description="Why, in a word for programs.")] = ""
+    message: Annotated[str, Meta(max_length=LONGEST_MESSAGE, description="Why, in a sentence for people.")] = ""
     last_transition_time: Annotated[datetime | None, Meta(description="Since when.")] = None
     observed_generation: Annotated[int, Meta(description="The generation of the spec that this is about.")] = 0
 
@@ -41,10 +43,14 @@ def is_true(conditions: Iterable[Condition], kind: str) -> bool:
 
 
 def set_condition(conditions: tuple[Condition, ...], new: Condition, now: datetime) -> tuple[Condition, ...]:
-    """Put `new` in the place of its type; the moment changes only when the status does."""
+    """Put `new` in the place of its type; the moment changes only when the status does.
+
+    Words of others are cut to what the API server takes: a status that it refuses would stop the object for good.
+    """
     old = find(conditions, new.type)
     moment = old.last_transition_time if old is not None and old.status == new.status else now
-    new = msgspec.structs.replace(new, last_transition_time=moment)
+    reason, message = new.reason[:LONGEST_REASON], new.message[:LONGEST_MESSAGE]
+    new = msgspec.structs.replace(new, last_transition_time=moment, reason=reason, message=message)
     if old is None:
         return (*conditions, new)
     return tuple(new if condition.type == new.type else condition for condition in conditions)

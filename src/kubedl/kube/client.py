@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import aiohttp
 import msgspec
+from aiohttp.payload import BytesPayload
 from yarl import URL
 
 from kubedl.kube.credentials import Credentials, CredentialsError
@@ -22,7 +23,7 @@ from kubedl.wire.meta import Key, ObjectT, Record, Resource
 CALL_SECONDS = 30.0
 BUSY_TRIES = 6
 BUSY_PAUSE = 1.0  # seconds, when the server names none
-FIELD_MANAGER = "kubedl"
+NAME = "kubedl"  # our user agent, from which the server takes the manager of the fields that we write
 
 Body = Mapping[str, Any] | msgspec.Struct
 Params = Mapping[str, str]
@@ -73,7 +74,7 @@ class Client:
         connector = aiohttp.TCPConnector(limit=sockets, ssl=tls, keepalive_timeout=50)
         self._session = aiohttp.ClientSession(
             connector=connector,
-            headers={"Accept": "application/json", "User-Agent": "kubedl"},
+            headers={"Accept": "application/json", "User-Agent": NAME},
             cookie_jar=aiohttp.DummyCookieJar(),
         )
 
@@ -87,17 +88,14 @@ class Client:
 
     async def create(self, resource: Resource[ObjectT], namespace: str, body: Body) -> ObjectT:
         """A new object."""
-        params = {"fieldManager": FIELD_MANAGER}
-        answer = await self.call("create", resource, resource.path(namespace), params=params, body=body)
+        answer = await self.call("create", resource, resource.path(namespace), body=body)
         return _decode(resource, answer)
 
     async def patch(
         self, resource: Resource[ObjectT], key: Key, body: Body, how: PatchType = "merge", subresource: str = ""
     ) -> ObjectT:
         """Change an object, or create it too where `how` is apply; our fields are ours by force."""
-        params = {"fieldManager": FIELD_MANAGER}
-        if how == "apply":
-            params["force"] = "true"
+        params = {"fieldManager": NAME, "force": "true"} if how == "apply" else {}
         path = resource.path(*key, subresource=subresource)
         answer = await self.call("patch", resource, path, params=params, body=body, content=_CONTENT[how])
         return _decode(resource, answer)
@@ -176,9 +174,8 @@ class Client:
     ) -> bytes:
         await self._limiter.take()
         headers = await self._identity()
-        if body is not None:
-            headers["Content-Type"] = content
-        data = codec.encode(body) if body is not None else None
+        # Given as bytes, aiohttp would search its registry of payloads each time.
+        data = BytesPayload(codec.encode(body), content_type=content) if body is not None else None
         url = URL(self._credentials.server + path, encoded=True)
         if self._before_write is not None and verb in _WRITES:
             self._before_write()

@@ -107,16 +107,16 @@ def _parser() -> argparse.ArgumentParser:
 async def _serve(options: argparse.Namespace) -> None:
     identity = credentials.load(options.kubeconfig)
     metrics = Metrics()
-    limiter = Limiter(options.calls_per_second, options.calls_burst)
-    client = Client(identity, limiter=limiter, calls=metrics)
     # Renewing the lease must not queue behind the writes that it allows.
     lease_client = Client(identity, calls=metrics, sockets=2)
     lease = Key(options.lease_namespace or identity.namespace, LEASE)
     timing = Timing(options.lease_seconds, options.lease_renew_seconds, options.lease_retry_seconds)
     election = Election(lease_client, lease, timing=timing, changed=metrics.leading)
+    limiter = Limiter(options.calls_per_second, options.calls_burst)
+    client = Client(identity, limiter=limiter, calls=metrics, before_write=election.check)
     manager = Manager(client, silence=options.watch_silence_seconds)
     recorder = Recorder(client, dropped=metrics.event_dropped)
-    _assemble(options, manager, recorder, metrics, election)
+    _assemble(options, manager, recorder, metrics)
     manager.beside(recorder.run)
     manager.beside(metrics.watch_loop_lag)
     try:
@@ -130,9 +130,7 @@ async def _serve(options: argparse.Namespace) -> None:
         await lease_client.close()
 
 
-def _assemble(
-    options: argparse.Namespace, manager: Manager, recorder: Recorder, metrics: Metrics, election: Election
-) -> None:
+def _assemble(options: argparse.Namespace, manager: Manager, recorder: Recorder, metrics: Metrics) -> None:
     everywhere = Scope(options.namespace)
     ours = Scope(options.namespace, labels=labels.JOB_NAME)
     pods = manager.cache(PODS, ours, {"owner": owner, "node": _node}, remember="owner")
@@ -146,7 +144,7 @@ def _assemble(
     for kind in all_kinds():
         jobs = manager.cache(kind.resource, everywhere)
         gate = Gate({kind.resource: jobs, PODS: pods, SERVICES: services})
-        writer = Writer(manager.client, gate, fence=election.check)
+        writer = Writer(manager.client, gate)
         caches = Caches(jobs, pods, services, nodes)
         handler = JobController(kind, caches, writer, recorder, settings=settings, clock=_now)
         controller = Controller(kind.kind, handler.reconcile, gate=gate, workers=options.workers, observer=metrics)

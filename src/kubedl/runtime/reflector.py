@@ -135,6 +135,8 @@ class Reflector(Generic[ObjectT]):
         self.synced.set()
 
     def _apply(self, step: Step[ObjectT]) -> None:
+        if int(step.metadata.resource_version) <= self.store.version and self._is_news(step):
+            raise GoneError(0, "", "events came in another order than they happened")
         # A store that is ahead must not be set back by a server that lags behind.
         if int(step.metadata.resource_version) > self.store.version and step.type != "BOOKMARK":
             found = self._usable(step)
@@ -143,6 +145,15 @@ class Reflector(Generic[ObjectT]):
             else:
                 self.store.put(found)
         self._advance(step.metadata.resource_version)
+
+    def _is_news(self, step: Step[ObjectT]) -> bool:
+        """Whether something that we thought to have passed is not in the store; only a list can tell what is true."""
+        if step.type == "BOOKMARK" or step.object is None:
+            return False
+        known = self.store.get(step.metadata.key)
+        if known is None:
+            return step.type != "DELETED"
+        return int(known.metadata.resource_version) < int(step.metadata.resource_version)
 
     def _usable(self, step: Step[ObjectT]) -> ObjectT | None:
         if step.error:

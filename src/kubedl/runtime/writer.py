@@ -5,7 +5,7 @@ belongs to somebody else is never adopted. A delete names the uid. A status is w
 computed from.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from kubedl.kube.client import Client
@@ -24,16 +24,13 @@ class OccupiedError(ApiError):
 class Writer:
     """Writes for one controller's objects."""
 
-    def __init__(self, client: Client, gate: Gate, fence: Callable[[], None] = lambda: None) -> None:
-        """`fence` is asked at the door of every write; it does not return when this process may not write any more."""
+    def __init__(self, client: Client, gate: Gate) -> None:
         self._client = client
         self._gate = gate
-        self._fence = fence
 
     async def create(self, owner: Object, resource: Resource[ObjectT], body: Mapping[str, Any]) -> ObjectT:
         """Make an object that belongs to `owner`, or recognise it when it is there already."""
         key = owner.metadata.key
-        self._fence()
         try:
             made = await self._client.create(resource, key.namespace, body)
         except AlreadyExistsError:
@@ -58,7 +55,6 @@ class Writer:
         self, owner: Object, resource: Resource[ObjectT], target: ObjectT, grace_seconds: int | None = None
     ) -> None:
         """Delete exactly this object; if it is gone or replaced already, all is well."""
-        self._fence()
         try:
             last = await self._client.delete(resource, target.metadata.key, target.metadata.uid, grace_seconds)
         except (NotFoundError, ConflictError):
@@ -66,17 +62,8 @@ class Writer:
         if last is not None:
             self._gate.wrote(owner.metadata.key, resource, last.metadata.resource_version)
 
-    async def apply(self, owner: Object, resource: Resource[ObjectT], body: Mapping[str, Any]) -> ObjectT:
-        """Make the fields of `body` ours in an object, which is created if it does not exist."""
-        key = owner.metadata.key
-        self._fence()
-        made = await self._client.patch(resource, Key(key.namespace, body["metadata"]["name"]), body, "apply")
-        self._gate.wrote(key, resource, made.metadata.resource_version)
-        return made
-
     async def patch_status(self, resource: Resource[ObjectT], target: ObjectT, changes: Mapping[str, Any]) -> ObjectT:
         """Change the status of exactly this state of exactly this object; ConflictError if it is another by now."""
-        self._fence()
         meta = target.metadata
         guard = {"uid": meta.uid, "resourceVersion": meta.resource_version}
         made = await self._client.patch(

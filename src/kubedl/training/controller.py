@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from kubedl.api.conditions import Condition, find, set_condition
+from kubedl.api.conditions import Condition, find, is_true, set_condition
 from kubedl.api.training import JobStatus, TrainingJob
 from kubedl.kube.errors import ApiError, ForbiddenError, InvalidError
 from kubedl.runtime.events import Recorder, Reference
@@ -112,8 +112,11 @@ class JobController:
         )
 
     def job_changed(self, old: TrainingJob | None, new: TrainingJob | None) -> None:
-        """A job that is gone needs no memory of its pods."""
-        if old is not None and new is None:
+        """A job that is gone needs no memory of its pods; nor one that was resumed, of those it was suspended with.
+
+        The status says so as soon as it is written, even where the answer to the write was lost.
+        """
+        if old is not None and (new is None or _is_suspended(old) > _is_suspended(new)):
             self._caches.pods.forget(old.metadata.uid)
 
     def pod_changed(self, old: Pod | None, new: Pod | None) -> None:
@@ -185,6 +188,10 @@ class JobController:
     def _reference(self, made: TrainingJob) -> Reference:
         meta, resource = made.metadata, self.kind.resource
         return Reference(resource.api_version, resource.kind, meta.namespace, meta.name, meta.uid)
+
+
+def _is_suspended(made: TrainingJob) -> bool:
+    return is_true(made.status.conditions, "Suspended")
 
 
 def _blocked(status: JobStatus, generation: int, refusal: Refusal | None, now: datetime) -> JobStatus:

@@ -9,7 +9,7 @@ JOB_UID = f"{GROUP}/job-uid"
 REPLICA_TYPE = f"{GROUP}/replica-type"
 REPLICA_INDEX = f"{GROUP}/replica-index"
 ATTEMPT = f"{GROUP}/attempt"
-LONGEST_NUMBER = 9  # so that what is derived from it can be written to a status
+LONGEST_NUMBER = 18  # digits, so that the next one can still be written to a status
 
 
 def of_job(job: Job) -> dict[str, str]:

@@ -33,7 +33,7 @@ def test_a_stranger_of_the_same_name_is_never_adopted(ready_stage: Stage, fleet:
     spec = {"nodeName": ready_stage.node, "containers": [container]}
     stranger = server.create(fleet.pods_path, {"metadata": {"name": "blocked-worker-1"}, "spec": spec})
     fleet.create(["blocked"], {"Worker": 2})
-    fleet.until("the reason to be told", lambda: _reason(fleet), "NameTaken")
+    fleet.until("the reason to be told", lambda: str(_reason(fleet)).endswith("NameTaken"))
     found = server.get(f"{fleet.pods_path}/blocked-worker-1")
     assert found["metadata"]["uid"] == stranger["metadata"]["uid"]
     assert "ownerReferences" not in found["metadata"]

@@ -11,7 +11,7 @@ from tests.e2e.training.checkpoints import Checkpoints
 from tests.e2e.training.jobs import API_VERSION, Training, scripts
 from tests.e2e.workspace import ENDED, Workspace
 
-START = 240  # seconds: images are pulled, and a framework is imported by several pods at once on few cores
+START = 420  # seconds: images are pulled, and a framework is imported by several pods at once on few, busy cores
 END = 60
 
 

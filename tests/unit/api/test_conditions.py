@@ -3,6 +3,7 @@
 import pytest
 
 from kubedl.api.conditions import Condition, find, is_true, set_condition
+from kubedl.wire import codec
 from tests.training_builders import NOW, after
 
 OLD = (
@@ -49,3 +50,10 @@ def test_saying_it_again_changes_nothing() -> None:
     """Or the status would be written for ever."""
     once = set_condition(OLD, Condition(type="Failed", status="True", reason="X"), NOW)
     assert set_condition(once, Condition(type="Failed", status="True", reason="X"), after(60)) == once
+
+
+def test_words_of_others_are_cut_to_what_the_server_takes() -> None:
+    """A pod may say anything at any length; a status that is refused for it would stop the job for good."""
+    made = set_condition((), Condition(type="Failed", status="True", reason="r" * 2_000, message="é" * 40_000), NOW)
+    assert codec.decode(codec.encode(made), tuple[Condition, ...]) == made
+    assert (len(made[0].reason), len(made[0].message)) == (1_024, 32_768)

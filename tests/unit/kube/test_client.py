@@ -24,7 +24,8 @@ async def test_a_create_is_a_post_to_the_collection(client: Client, script: Scri
     made = await client.create(PODS, "team", {"metadata": {"name": "a"}})
     assert (made.metadata.name, made.metadata.resource_version) == ("a", "7")
     [call] = script.received
-    assert (call.method, call.path, call.query) == ("POST", "/api/v1/namespaces/team/pods", {"fieldManager": "kubedl"})
+    assert (call.method, call.path, call.query) == ("POST", "/api/v1/namespaces/team/pods", {})
+    assert call.headers["User-Agent"] == "kubedl"  # which the server takes for the manager of these fields
     assert call.body == {"metadata": {"name": "a"}}
 
 
@@ -37,7 +38,7 @@ async def test_a_read_names_the_object(client: Client, script: Script) -> None:
 @pytest.mark.parametrize(
     ("how", "content", "query"),
     [
-        ("merge", "application/merge-patch+json", {"fieldManager": "kubedl"}),
+        ("merge", "application/merge-patch+json", {}),
         ("apply", "application/apply-patch+yaml", {"fieldManager": "kubedl", "force": "true"}),
     ],
 )

@@ -78,7 +78,7 @@ def test_every_area_loads_and_its_tests_exist(area: str) -> None:
 def test_a_failing_command_fails_the_area(tmp_path: Path) -> None:
     """The runner's exit code is what CI looks at."""
     (tmp_path / "proofs").mkdir()
-    for name in ("__init__", "__main__", "claims", "page"):
+    for name in ("__init__", "__main__", "claims", "kept", "page"):
         (tmp_path / "proofs" / f"{name}.py").write_text((ROOT / "proofs" / f"{name}.py").read_text())
     entry = '[[claim]]\nsentence = "Works"\ncommand = "false"\nbar = "== 0"\n'
     (tmp_path / "proofs" / "area.toml").write_text(entry)

@@ -26,6 +26,7 @@ from kubedl.wire.meta import Key, Object, Resource
 from tests.unit.runtime.fake_watch import Body, Connection, Event
 
 NAMESPACE = "team"
+MOST_CALLS = 2000  # of one test
 
 
 @dataclass
@@ -192,6 +193,8 @@ class Server:
 
     async def _arrive(self, verb: str, detail: Mapping[str, Any]) -> None:
         self.calls.append(Call(asyncio.get_running_loop().time(), verb, dict(detail)))
+        if len(self.calls) > MOST_CALLS:
+            raise RuntimeError("somebody calls without a pause, and time stands still")
         if self.call_seconds:
             await asyncio.sleep(self.call_seconds)
         if verb in {"list", "watch"} and self.refusals and (refusal := self.refusals.popleft()) is not None:

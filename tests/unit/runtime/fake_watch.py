@@ -109,9 +109,9 @@ class Connection:
         self.held = False
         self._wake.set()
 
-    def repeat(self, count: int) -> None:
-        """Say the last things once more."""
-        self._outbox.extend(self._sent[-count:])
+    def repeat(self, back: int, count: int | None = None) -> None:
+        """Say once more what was said so many events ago, all since then or only the first of it."""
+        self._outbox.extend(self._sent[-back:][:count])
         self._wake.set()
 
     def drop(self) -> None:

@@ -206,7 +206,7 @@ async def test_nothing_is_planned_until_the_cache_shows_what_was_written(
     controller = Controller("test", reconcile, gate=gate)
     key = owner.metadata.key
     async with running(reflector.run()), running(controller.run()):
-        await reflector.synced.wait()
+        await asyncio.wait_for(reflector.synced.wait(), 600)
         server.connections[0].held = True
         for _ in range(50):
             controller.queue.add(key)

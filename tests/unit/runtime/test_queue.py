@@ -26,6 +26,11 @@ def now() -> float:
     return asyncio.get_running_loop().time()
 
 
+async def taken(queue: Queue) -> Key:
+    """The next key, which comes one day."""
+    return await asyncio.wait_for(queue.take(), 1000)
+
+
 async def nothing_comes(queue: Queue, seconds: float = 1000) -> bool:
     """Whether no key comes for so long."""
     try:
@@ -39,31 +44,31 @@ async def test_first_come_first_served_and_each_once(queue: Queue) -> None:
     for key in (A, B, A, C, B, A):
         queue.add(key)
     assert len(queue) == 3
-    assert [await queue.take() for _ in range(3)] == [A, B, C]
+    assert [await taken(queue) for _ in range(3)] == [A, B, C]
     assert len(queue) == 0
     assert await nothing_comes(queue)
 
 
 async def test_a_key_that_is_worked_on_waits_for_its_end(queue: Queue) -> None:
     queue.add(A)
-    assert await queue.take() == A
+    assert await taken(queue) == A
     queue.add(A)
     queue.add(A)
     assert len(queue) == 1
     assert await nothing_comes(queue)
     queue.done(A)
-    assert await queue.take() == A
+    assert await taken(queue) == A
     queue.done(A)
     assert await nothing_comes(queue)
 
 
 async def test_a_key_that_comes_back_goes_to_the_end(queue: Queue) -> None:
     queue.add(A)
-    await queue.take()
+    await taken(queue)
     queue.add(A)
     queue.add(B)
     queue.done(A)
-    assert [await queue.take(), await queue.take()] == [B, A]
+    assert [await taken(queue), await taken(queue)] == [B, A]
 
 
 @pytest.mark.parametrize(("delays", "expected"), [((30, 5, 60), [5]), ((5, 30), [5]), ((5, 0), [0])])
@@ -72,7 +77,7 @@ async def test_the_earliest_delay_counts(queue: Queue, delays: tuple[float, ...]
         queue.add_after(A, delay)
     came = []
     for at in expected:
-        assert await queue.take() == A
+        assert await taken(queue) == A
         came.append(now())
         queue.done(A)
         assert came[-1] == pytest.approx(at)
@@ -81,27 +86,27 @@ async def test_the_earliest_delay_counts(queue: Queue, delays: tuple[float, ...]
 
 async def test_a_delay_can_be_asked_for_again_when_it_is_over(queue: Queue) -> None:
     queue.add_after(A, 5)
-    await queue.take()
+    await taken(queue)
     queue.add_after(A, 7)
     queue.done(A)
-    assert await queue.take() == A
+    assert await taken(queue) == A
     assert now() == pytest.approx(12)
 
 
 async def test_a_delay_that_ends_during_work_is_not_lost(queue: Queue) -> None:
     queue.add(A)
-    await queue.take()
+    await taken(queue)
     queue.add_after(A, 1)
     await asyncio.sleep(5)
     queue.done(A)
-    assert await queue.take() == A
+    assert await taken(queue) == A
     assert now() == pytest.approx(5)
 
 
 async def test_a_change_is_not_held_up_by_a_delay(queue: Queue) -> None:
     queue.add_after(A, 100)
     queue.add(A)
-    assert await queue.take() == A
+    assert await taken(queue) == A
     assert now() == 0
 
 
@@ -110,7 +115,7 @@ async def test_pauses_after_failures_double_up_to_a_limit(queue: Queue) -> None:
     for _ in range(20):
         pauses.append(queue.add_failed(A))
         began = now()
-        assert await queue.take() == A
+        assert await taken(queue) == A
         assert now() - began == pytest.approx(pauses[-1], abs=1e-5)
         queue.done(A)
     assert pauses[:4] == pytest.approx([FIRST_BACKOFF * factor for factor in (1, 2, 4, 8)])

@@ -167,9 +167,9 @@ def release(server: Server) -> None:
         connection.release()
 
 
-def repeat(server: Server, count: int) -> None:
+def repeat(server: Server, back: int, count: int) -> None:
     for connection in server.connections:
-        connection.repeat(count)
+        connection.repeat(back, count)
 
 
 def expire(server: Server) -> None:
@@ -208,7 +208,7 @@ ARGUMENTS: dict[str, st.SearchStrategy[tuple[Any, ...]]] = {
     "spoil": st.tuples(NAMES, st.sampled_from(["status", "labels"])),
     "switch": st.tuples(st.integers(1, 8)),
     "refuse": st.tuples(st.integers(1, 4), st.booleans()),
-    "repeat": st.tuples(st.integers(1, 6)),
+    "repeat": st.tuples(st.integers(1, 8), st.integers(1, 8)),
     "bookmarks": st.tuples(st.booleans()),
 }
 PAUSES = st.sampled_from([0.0, 0.0, 0.05, 1.0, 12.0, 80.0])

@@ -38,6 +38,8 @@ class Simulation:
     kind: Kind
     made: TrainingJob
     runner: asyncio.Runner
+    fate: tuple[int, Harm] | None = None  # what befalls which of all writes of all operators
+    writes: int = 0
 
     def __post_init__(self) -> None:
         self.world = World(self.kind, self.made, ApiModel(NOW))
@@ -58,11 +60,17 @@ class Simulation:
 
     def look(self, harm: tuple[int, Harm] | None = None) -> bool:
         """The operator looks at its job."""
+        if self.fate is not None and self.fate[0] >= self.writes:
+            harm = self.fate[0] - self.writes, self.fate[1]
+        operator = self.operator
         try:
-            return self.operator.reconcile(self.runner, harm)
+            return operator.reconcile(self.runner, harm)
         except Crash:
             self.restart()
             return True
+        finally:
+            self.writes += operator.client.writes
+            operator.client.writes = 0
 
     def step(self, step: Step) -> None:
         """One thing happens."""
@@ -85,7 +93,15 @@ class Simulation:
             self.operator.deliver_all()
             if self.operator.has_reason():
                 self.look()
-            if not (self.world.reap(0) or self.world.bind(0, rounds) or self.world.start(0)):
+            if not (self.world.reap(0) or self._leave(143) or self.world.bind(0, rounds) or self.world.start(0)):
+                return
+
+    def work_until_running(self) -> None:
+        """Every replica has its pod, and every pod runs."""
+        for _ in range(ENOUGH):
+            self.work(1)
+            size = self.kind.job(self.world.job).size if self.world.job is not None else 0
+            if len(self.world.running()) == size and not self.operator.has_reason():
                 return
 
     def settle(self) -> None:
@@ -108,16 +124,16 @@ class Simulation:
         return (
             world.collect_orphan(0)
             or world.reap(0)
-            or any(world.exit(which, 0) for which in self._leaving())
+            or self._leave(0)
             or world.bind(0, 0)
             or world.start(0)
             or any(world.exit(which, 0) for which in self._training())
         )
 
-    def _leaving(self) -> list[int]:
-        """Who has been told to go and does."""
-        running = enumerate(self.world.running())
-        return [place for place, pod in running if pod.metadata.deletion_timestamp is not None][:1]
+    def _leave(self, code: int) -> bool:
+        """Somebody who has been told to go does."""
+        told = [place for place, pod in enumerate(self.world.running()) if pod.metadata.deletion_timestamp is not None]
+        return bool(told) and self.world.exit(told[0], code)
 
     def _training(self) -> list[int]:
         """Who ends next by itself: parameter servers only when nobody else is left to."""
@@ -150,7 +166,7 @@ class Simulation:
         assert (writes, decided.create_service, decided.delete_job) == ([], False, False)
         assert decided.wake_at is None or decided.wake_at > self.world.api.now
         policy = job.spec.clean_pod_policy or self.kind.clean_pod_policy
-        left = self.world.pods(lambda pod: goes(pod, policy) and not self.world.is_lost(pod.spec.node_name))
+        left = self.world.pods(lambda pod: goes(pod, policy))
         assert left == [], "pods are left that should be gone"
         assert not self.operator.pods.deleted(job.metadata.uid), "pods are remembered for ever"
 
@@ -168,6 +184,7 @@ DEEDS: dict[str, Callable[[Simulation, int, int], Any]] = {
     "look": lambda simulation, *_: simulation.look(),
     "look and suffer": _look_and_suffer,
     "work": lambda simulation, which, _: simulation.work(1 + which),
+    "work until running": lambda simulation, *_: simulation.work_until_running(),
     "restart": lambda simulation, *_: simulation.restart(),
     "take over": lambda simulation, *_: simulation.take_over(),
     "pass time": lambda simulation, which, _: simulation.pass_time(PAUSES[which]),
@@ -198,10 +215,10 @@ MOVES: dict[str, Callable[[World, int, int], Any]] = {
 }
 
 
-def run(kind: Kind, made: TrainingJob, schedule: Sequence[Step]) -> Simulation:
+def run(kind: Kind, made: TrainingJob, schedule: Sequence[Step], fate: tuple[int, Harm] | None = None) -> Simulation:
     """Play a schedule to its end; raises AssertionError when anything is wrong."""
     with asyncio.Runner() as runner:
-        simulation = Simulation(kind, made, runner)
+        simulation = Simulation(kind, made, runner, fate)
         for step in schedule:
             simulation.step(step)
         simulation.settle()

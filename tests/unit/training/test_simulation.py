@@ -1,14 +1,15 @@
 """Whatever happens to a job, its pods, its nodes and its operator: the rules of `invariants` hold, and it ends well."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.training_builders import JobBuilder, tf_job, torch_job
 from tests.unit.training.properties import tried
-from tests.unit.training.simulation import DEEDS, MOVES, Step, run
+from tests.unit.training.simulation import DEEDS, HARMS, MOVES, Simulation, Step, run
 
 OFTEN = ("work", "work", "work", "look", "look and suffer", "deliver", "exit", "exit", "exit", "reap", "start")
-RARE = tuple(sorted({*DEEDS, *MOVES} - {*OFTEN, "spoil"}))
+RARE = tuple(sorted({*DEEDS, *MOVES} - {*OFTEN, "spoil", "work until running"}))
 POLICIES = ("ExitCode", "ExitCode", "OnFailure", "Never")
 
 
@@ -58,14 +59,113 @@ def policies() -> st.SearchStrategy[dict[str, object]]:
     return st.fixed_dictionaries({}, optional={"restartPolicy": st.sampled_from(POLICIES)})
 
 
-def schedules() -> st.SearchStrategy[list[Step]]:
+def schedules(*more: str) -> st.SearchStrategy[list[Step]]:
     """What happens, in order; the ordinary more often than the rest, so that jobs come to life."""
-    steps = st.tuples(st.sampled_from(OFTEN * 2 + RARE), st.integers(0, 7), st.integers(0, 7))
-    return st.sampled_from([0, 10, 20, 40]).flatmap(lambda least: st.lists(steps, min_size=least, max_size=least + 20))
+    steps = st.tuples(st.sampled_from(OFTEN * 2 + RARE + more), st.integers(0, 7), st.integers(0, 7))
+    return st.lists(steps, max_size=20) | st.lists(steps, min_size=20, max_size=60)
 
 
 @given(job=jobs(), schedule=schedules())
-@tried(60)
+@tried(120)
 def test_any_schedule_of_faults_keeps_the_rules_and_ends_well(job: JobBuilder, schedule: list[Step]) -> None:
     """Crashes between any two writes, late and lost news, deaths, lost nodes, collected pods, jobs made again."""
     run(job.kind, job.build(), schedule)
+
+
+@given(job=jobs(), schedule=schedules("spoil", "spoil", "spoil"))
+@tried(30)
+def test_spoiled_labels_stop_nobody(job: JobBuilder, schedule: list[Step]) -> None:
+    """Somebody edits which attempt a pod is of: retries may be counted differently, but it ends well."""
+    run(job.kind, job.build(), schedule)
+
+
+WORKER = tf_job().workers(1)
+SCHEDULES: dict[str, tuple[JobBuilder, list[Step]]] = {
+    "told to go, ends with a code that counts": (
+        torch_job().master(),
+        [("work", 4, 0), ("delete pod", 0, 0), ("exit", 0, 3)],
+    ),
+    "told to go, ends with a code that is fatal": (
+        tf_job().ps(1, restartPolicy="Never"),
+        [("work", 3, 0), ("delete pod", 0, 0), ("exit", 0, 2)],
+    ),
+    "suspended, ends well because it was told to": (
+        WORKER,
+        [("work", 4, 0), ("work", 3, 0), ("suspend", 0, 0), ("work", 0, 0), ("exit", 0, 0)],
+    ),
+    "suspended on a node that is lost": (
+        WORKER,
+        [("work", 4, 0), ("lose node", 0, 0), ("lose node", 0, 0), ("suspend", 0, 0), ("work", 0, 0)],
+    ),
+    "replaced, and then its node is lost": (
+        tf_job().workers(1).evaluator(),
+        [("work", 7, 0), ("delete pod", 0, 0), ("work", 0, 0), ("lose node", 0, 0), ("lose node", 0, 0)],
+    ),
+    "counted while the Service cannot be made": (
+        WORKER.scope("Replica"),
+        [
+            ("work", 5, 0),
+            ("delete job", 0, 0),
+            ("exit", 0, 0),
+            ("make job", 0, 0),
+            ("collect ended", 0, 0),
+            ("work", 7, 0),
+            ("exit", 1, 2),
+        ],
+    ),
+    "succeeded and collected before anybody looked": (
+        tf_job().workers(2).with_spec(successPolicy="AllWorkers"),
+        [("work", 7, 0), ("exit", 0, 0), ("collect ended", 0, 0)],
+    ),
+    "made again under its name while old pods leave": (
+        torch_job().master().workers(2),
+        [("work", 7, 0), ("work", 7, 0), ("delete job", 0, 0), ("make job", 0, 0), ("collect orphan", 0, 0)],
+    ),
+    "killed after each write of a restart": (
+        torch_job().master().workers(2),
+        [("work", 7, 0), ("work", 7, 0), ("exit", 0, 2)] + [("look and suffer", write, 1) for write in (0, 1, 2, 0, 0)],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_a_story(name: str) -> None:
+    """Schedules that broke an engine once, or that must not be left to chance."""
+    job, schedule = SCHEDULES[name]
+    run(job.kind, job.build(), schedule)
+
+
+RUNNING: Step = ("work until running", 0, 0)
+REPAIRED: list[Step] = [("work", 0, 0), ("pass time", 4, 0), RUNNING]
+GANG = torch_job().master().workers(2)
+SERVED = tf_job().ps(1).workers(2).with_spec(successPolicy="AllWorkers")
+LIVES: dict[str, tuple[JobBuilder, list[Step]]] = {
+    "a replica is killed": (SERVED, [RUNNING, ("exit", 1, 2), *REPAIRED]),
+    "a replica is deleted": (SERVED, [RUNNING, ("delete pod", 1, 0), *REPAIRED]),
+    "one of a collective is killed": (GANG, [RUNNING, ("exit", 1, 2), *REPAIRED]),
+    "its node is lost": (GANG, [RUNNING, ("lose node", 1, 0), *REPAIRED]),
+    "suspended and resumed": (GANG, [RUNNING, ("suspend", 0, 0), ("work", 7, 0), ("resume", 0, 0), *REPAIRED]),
+    "too many retries": (GANG.with_spec(backoffLimit=0, cleanPodPolicy="All"), [RUNNING, ("exit", 0, 2)]),
+    "deleted after its time": (SERVED.with_spec(ttlSecondsAfterFinished=5), [RUNNING]),
+}
+
+
+@pytest.mark.parametrize("name", LIVES)
+def test_killed_at_any_write_it_ends_the_same(name: str) -> None:
+    """Every write of a life, and every way in which it can go wrong."""
+    job, schedule = LIVES[name]
+    undisturbed = run(job.kind, job.build(), schedule)
+    assert undisturbed.writes > 5
+    for number in range(undisturbed.writes):
+        for harm in HARMS[1:]:  # "before" this one is "after" the last
+            disturbed = run(job.kind, job.build(), schedule, (number, harm))
+            assert outcome(disturbed) == outcome(undisturbed), f"{harm} at write {number}"
+
+
+def outcome(simulation: Simulation) -> object:
+    """What a user sees in the end."""
+    job = simulation.world.job
+    if job is None:
+        return None
+    roles = {role: (status.restarts, status.attempts) for role, status in job.status.replica_statuses.items()}
+    return job.status.state, job.status.reason, job.status.retries, job.status.attempt, roles

@@ -57,7 +57,7 @@ class World:
         return found
 
     def pods(self, wanted: Callable[[Pod], bool] = lambda _: True) -> list[Pod]:
-        return [pod for pod in self.api.all(PODS) if wanted(pod)]
+        return sorted((pod for pod in self.api.all(PODS) if wanted(pod)), key=lambda pod: str(pod.metadata.name))
 
     def running(self) -> list[Pod]:
         """Whose kubelet can be heard."""
@@ -123,9 +123,10 @@ class World:
 
     def bind(self, which: int, node: int) -> bool:
         pod = choose(self.pods(lambda one: not one.spec.node_name), which)
-        name = choose([name for name in NODE_NAMES if not self.is_lost(name)], node)
-        if pod is None or name is None:
+        if pod is None:
             return False
+        alive = [name for name in NODE_NAMES if not self.is_lost(name)]
+        name = alive[(node + int(pod.metadata.name[-1])) % len(alive)]  # replicas of a role are spread
         self.api.put(PODS, msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, node_name=name)))
         return True
 

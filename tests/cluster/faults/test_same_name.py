@@ -1,0 +1,89 @@
+"""F12: deleted and asked for again under the same name, in every way, with the operator there or not."""
+
+import asyncio
+from collections.abc import Callable
+
+from harness.fleet import Fleet
+from harness.proxied import ProxiedOperator
+from harness.stage import Stage, times
+from harness.world import ATTEMPT, job_body
+from testbed.api import ApiError, Object
+
+POLICIES = ("Background", "Foreground", "Orphan")
+NAMES = [f"again-{number}" for number in range(times(6, 50))]
+ROUNDS = times(6, 20)  # each policy with the operator there, and with it away
+PODS = 2
+
+
+def test_a_job_is_made_again_under_its_name(
+    ready_stage: Stage, fleet: Fleet, operator: ProxiedOperator, record_property: Callable[[str, object], None]
+) -> None:
+    """Every new job gets pods of its own, no old one is adopted, and nothing is left in the end."""
+    record_property("repetitions", len(NAMES) * ROUNDS)
+    server, services = ready_stage.sightings.connection, f"/api/v1/namespaces/{fleet.namespace}/services"
+    # Gone at once when deleted: kubelets have no part in this.
+    template = {
+        "spec": {
+            "nodeName": ready_stage.node,
+            "terminationGracePeriodSeconds": 0,
+            "containers": [{"name": "tensorflow", "image": "none"}],
+        }
+    }
+    roles: dict[str, int | Object] = {"Worker": {"replicas": PODS, "template": template}}
+
+    async def make(name: str) -> None:
+        body = job_body("TFJob", name, roles, ready_stage.node)
+        async with asyncio.timeout(60):
+            while True:
+                try:
+                    await server.call("POST", fleet.jobs_path, body)
+                except ApiError as error:
+                    if error.status != 409:  # the old one is still going
+                        raise
+                    await asyncio.sleep(0.05)
+                else:
+                    return
+
+    server.each(NAMES, make)
+    for number in range(ROUNDS):
+        fleet.until("every job to have its own pods", lambda: _own(fleet), len(NAMES) * PODS)
+        assert {pod["metadata"]["labels"][ATTEMPT] for pod in fleet.pods().values()} == {"0"}
+        policy, away = POLICIES[number % 3], number % 2 == 1
+        if away:
+            operator.kill()
+        old = {name: job["metadata"]["uid"] for name, job in fleet.jobs().items()}
+        fleet.delete_jobs(NAMES, policy)
+        if policy == "Orphan":  # what a user asked to keep, only he can take away
+            fleet.until("the pods to be let go", lambda old=old: _of(fleet, set(old.values())), 0)  # type: ignore[misc]
+            fleet.take(fleet.pods())
+            server.each(NAMES, lambda name: server.call("DELETE", f"{services}/{name}"))
+        server.each(NAMES, make)
+        fleet.until("new jobs to be seen", lambda old=old: _changed(fleet, old), len(NAMES))  # type: ignore[misc]
+        if away:
+            operator.start()
+    fleet.until("every job to have its own pods", lambda: _own(fleet), len(NAMES) * PODS)
+    # A new job begins its own life: what became of the pods of the old one is no business of its.
+    assert {pod["metadata"]["labels"][ATTEMPT] for pod in fleet.pods().values()} == {"0"}
+    fleet.delete_jobs(NAMES)
+    kinds = ("tfjobs", "pods", "services")
+    fleet.until(
+        "nothing to be left", lambda: sum(len(ready_stage.sightings.all(kind, fleet.namespace)) for kind in kinds), 0
+    )
+
+
+def _left(stage: Stage, namespace: str) -> int:
+    return sum(len(stage.sightings.all(kind, namespace)) for kind in ("tfjobs", "pods", "services"))
+
+
+def _own(fleet: Fleet) -> int:
+    return _of(fleet, {job["metadata"]["uid"] for job in fleet.jobs().values()})
+
+
+def _of(fleet: Fleet, owners: set[str]) -> int:
+    """How many pods belong to these."""
+    references = [pod["metadata"].get("ownerReferences") or [] for pod in fleet.pods().values()]
+    return sum(any(reference["uid"] in owners for reference in of_pod) for of_pod in references)
+
+
+def _changed(fleet: Fleet, old: dict[str, str]) -> int:
+    return sum(job["metadata"]["uid"] != old.get(name) for name, job in fleet.jobs().items())

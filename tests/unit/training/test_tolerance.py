@@ -1,0 +1,45 @@
+"""A role that may fail: the kind says so, and the job goes on without it."""
+
+import pytest
+
+from kubedl.training.job import Role
+from kubedl.training.kinds.tensorflow import TensorFlow
+from tests.training_builders import JobBuilder, after, decide, pod
+
+
+class Tolerant(TensorFlow):
+    """A TFJob that does not care for its evaluator."""
+
+    roles = (Role("Worker"), Role("Evaluator", fatal=False))  # type: ignore[assignment]
+
+
+JOB = JobBuilder(Tolerant(), "mnist").workers(2).evaluator()
+WORKERS = [pod(JOB, "Worker", index).running() for index in range(2)]
+EVALUATOR = pod(JOB, "Evaluator")
+
+
+@pytest.mark.parametrize("scope", ["Replica", "Job"])
+@pytest.mark.parametrize("gone", [False, True])
+def test_it_may_fail_for_good(scope: str, gone: bool) -> None:
+    """The others go on, and it is not tried again: neither at once nor when its pod is collected."""
+    dead = EVALUATOR.failed(1, at=-99)
+    decided = decide(JOB.scope(scope), *WORKERS, *([] if gone else [dead]), deleted=[dead] if gone else [])
+    assert decided.status.state != "Failed"
+    assert (decided.creations, decided.deletions, decided.status.attempt) == ((), (), 0)
+
+
+@pytest.mark.parametrize(("scope", "attempt"), [("Replica", 0), ("Job", 1)])
+def test_what_can_be_tried_again_is(scope: str, attempt: int) -> None:
+    """A kill of it is repaired like any other."""
+    decided = decide(JOB.scope(scope), *WORKERS, EVALUATOR.failed(137))
+    assert (decided.status.retries, decided.status.attempt) == (1, attempt)
+
+
+def test_it_does_not_speak_for_the_others() -> None:
+    """Its ordinary exit is no cause of an incident, and nobody waits for a better one."""
+    decided = decide(JOB.scope("Job"), *WORKERS, EVALUATOR.failed(1), now=1)
+    assert decided.wake_at is None
+    failed = decide(
+        JOB.scope("Job"), pod(JOB, "Worker").failed(2, at=0), WORKERS[1], EVALUATOR.failed(1, at=-50), now=20
+    )
+    assert failed.wake_at == after(60)
