@@ -163,7 +163,11 @@ class PodBuilder:
         return self._status(phase="Failed", reason=reason)
 
     def going(self, at: float = 0) -> "PodBuilder":
-        """Told to go; `at` is when its time is up."""
+        """Told to go while it ran; `at` is when its time is up."""
+        return self._metadata(deletion_timestamp=after(at), deletion_grace_period_seconds=31)
+
+    def collected(self, at: float = 0) -> "PodBuilder":
+        """Deleted after it had ended, as the last word about it says."""
         return self._metadata(deletion_timestamp=after(at))
 
     def disrupted(self, reason: str = "EvictionByEvictionAPI", message: str = "") -> "PodBuilder":

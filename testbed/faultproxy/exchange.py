@@ -204,10 +204,11 @@ class Exchange:
 
     def _kill(self, rule: "Rule") -> web.StreamResponse:
         transport = self._request.transport
-        if transport is None:
+        peer = transport.get_extra_info("peername") if transport is not None else None
+        if transport is None or peer is None:
             return self._fail(500, "the client closed its connection before it could be killed")
         try:
-            kill_peer(transport.get_extra_info("peername"), transport.get_extra_info("sockname"))
+            kill_peer(peer, transport.get_extra_info("sockname"))
         except VictimNotFoundError as error:
             return self._fail(500, str(error))
         self._record(None, rule)

@@ -148,7 +148,6 @@ def _suspend(draft: Draft) -> None:
     """No pod runs; what has succeeded stays. Resumed only when the last one is gone, so that no two runs mix."""
     snapshot = draft.snapshot
     sightings = tally.look(snapshot)
-    tally.record_success(draft, sightings)
     leaving = [pod for pod in snapshot.pods if pod.status.phase not in clean.ENDED or pod.metadata.deletion_timestamp]
     draft.forget = [pod.metadata.uid for pod in snapshot.deleted]
     if snapshot.job.spec.suspend:

@@ -51,6 +51,7 @@ class ObjectMeta(Record, frozen=True):
     generation: int = 0
     creation_timestamp: datetime | None = None
     deletion_timestamp: datetime | None = None
+    deletion_grace_period_seconds: int = 0
     labels: Mapping[str, str] = NOTHING
     annotations: Mapping[str, str] = NOTHING
     owner_references: tuple[OwnerReference, ...] = ()

@@ -64,7 +64,12 @@ class ApiModel:
     def drop(self, resource: Resource[Any], key: Key) -> None:
         """Remove an object."""
         self.version += 1
-        last = with_metadata(self.objects[resource.plural].pop(key), resource_version=str(self.version))
+        gone = self.objects[resource.plural].pop(key)
+        last = with_metadata(
+            gone,
+            resource_version=str(self.version),
+            deletion_timestamp=gone.metadata.deletion_timestamp or self.now,  # also where it had ended before
+        )
         self.history.setdefault(resource.plural, []).append(Change(self.version, last, deleted=True))
 
     def create(self, resource: Resource[Any], body: Body) -> Any:  # noqa: ANN401 - whatever it is
@@ -86,7 +91,7 @@ class ApiModel:
             raise ConflictError(409, "Conflict", "another uid")
         if resource is PODS and grace != 0 and found.spec.node_name and found.status.phase not in ENDED:
             if found.metadata.deletion_timestamp is None:
-                found = self.put(resource, with_metadata(found, deletion_timestamp=self.now + GRACE))
+                found = self.put(resource, _told_to_go(found, self.now))
             return found
         self.drop(resource, key)
         return None
@@ -174,3 +179,8 @@ def merged(old: Any, changes: Any) -> Any:  # noqa: ANN401 - JSON
         else:
             result[name] = merged(result.get(name), value)
     return result
+
+
+def _told_to_go(pod: Any, now: datetime) -> Any:  # noqa: ANN401 - a pod with other metadata
+    seconds = int(GRACE.total_seconds())
+    return with_metadata(pod, deletion_timestamp=now + GRACE, deletion_grace_period_seconds=seconds)

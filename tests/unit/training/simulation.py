@@ -18,7 +18,7 @@ from kubedl.training.policies.clean import goes
 from kubedl.wire.core import PODS, SERVICES
 from tests.training_builders import NOW
 from tests.unit.training.api_model import ApiModel, Crash, Harm
-from tests.unit.training.invariants import Judge
+from tests.unit.training.invariants import Judge, owner
 from tests.unit.training.operator_model import OperatorModel
 from tests.unit.training.world_model import World
 
@@ -166,7 +166,7 @@ class Simulation:
         assert (writes, decided.create_service, decided.delete_job) == ([], False, False)
         assert decided.wake_at is None or decided.wake_at > self.world.api.now
         policy = job.spec.clean_pod_policy or self.kind.clean_pod_policy
-        left = self.world.pods(lambda pod: goes(pod, policy))
+        left = self.world.pods(lambda pod: goes(pod, policy) and owner(pod) == job.metadata.uid)
         assert left == [], "pods are left that should be gone"
         assert not self.operator.pods.deleted(job.metadata.uid), "pods are remembered for ever"
 

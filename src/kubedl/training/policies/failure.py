@@ -4,11 +4,12 @@ In this order: disruption (nobody's fault, never counted), retryable by the role
 """
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import IntEnum
 
 from kubedl.api.training import RestartPolicy, RestartScope
 from kubedl.training.job import Replica
+from kubedl.training.policies.clean import ENDED
 from kubedl.training.policies.moment import LONG_AGO
 from kubedl.wire.core import Pod, Terminated
 
@@ -52,10 +53,9 @@ class Failure:
 def judge(replica: Replica, pod: Pod, main: str, policy: RestartPolicy, scope: RestartScope) -> Failure | None:
     """What happened to a pod in its last known state; None if it is well or has succeeded.
 
-    How a pod ends that was told to go is not its own doing, and depends on how it takes SIGTERM. Told to go is only
-    one that ran: the API server removes a pod that has ended at once.
+    How a pod ends that was told to go is not its own doing, and depends on how it takes SIGTERM.
     """
-    if pod.metadata.deletion_timestamp is not None:
+    if pod.metadata.deletion_timestamp is not None and not _ended_before(pod):
         return Failure(replica, Cost.NOTHING, pod.metadata.deletion_timestamp, _taken(pod))
     if pod.status.phase == "Failed":
         ended = _ending(pod, main)
@@ -67,7 +67,22 @@ def judge(replica: Replica, pod: Pod, main: str, policy: RestartPolicy, scope: R
 
 def has_succeeded(pod: Pod | None) -> bool:
     """Whether the pod came to its end by itself, and well."""
-    return pod is not None and pod.status.phase == "Succeeded" and pod.metadata.deletion_timestamp is None
+    return pod is not None and pod.status.phase == "Succeeded" and _ended_before(pod)
+
+
+def _ended_before(pod: Pod) -> bool:
+    """Whether the pod had ended when somebody told it to go, if anybody did: only then is its end its own doing.
+
+    The last word about a pod that ended and was collected carries a deletion too. Times are in whole seconds; what
+    happened in the same one is taken for its own doing, because success must not be undone.
+    """
+    going_at = pod.metadata.deletion_timestamp
+    if going_at is None:
+        return True
+    told_at = going_at - timedelta(seconds=pod.metadata.deletion_grace_period_seconds)
+    endings = [status.state.terminated for status in pod.status.container_statuses]
+    times = [ended.finished_at for ended in endings if ended is not None and ended.finished_at is not None]
+    return pod.status.phase in ENDED and max(times, default=told_at) <= told_at
 
 
 def _failed(pod: Pod, ended: Terminated | None, policy: RestartPolicy, scope: RestartScope) -> tuple[Cost, str]:

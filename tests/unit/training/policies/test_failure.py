@@ -100,6 +100,14 @@ def test_success_is_to_end_by_oneself() -> None:
     assert cost(WORKER.succeeded().going(30)) is Cost.NOTHING
 
 
+def test_a_pod_that_had_ended_before_it_was_deleted_counts() -> None:
+    """The API server dates the deletion of an ended pod too; in the same second, its end is its own doing."""
+    assert has_succeeded(WORKER.succeeded(at=0).collected(at=5).build())
+    assert has_succeeded(WORKER.succeeded(at=5).collected(at=5).build())
+    assert not has_succeeded(WORKER.succeeded(at=6).collected(at=5).build())
+    assert cost(WORKER.failed(137, at=0).collected(at=5), "ExitCode") is Cost.RETRY
+
+
 def test_a_disruption_that_was_called_off_is_none() -> None:
     """The condition may be there and false."""
     assert cost(WORKER.failed(1).condition("DisruptionTarget", "False")) is Cost.JOB
