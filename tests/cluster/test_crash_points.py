@@ -1,22 +1,18 @@
 """Whatever write the operator dies at, the world ends up as if it had not; a sample here, all of them in the proof."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from harness.crashpoints import Laboratory, examine
 from harness.scenarios import all_scenarios
-from harness.stage import stage
-from testbed.cluster import Cluster
+from harness.stage import Stage
 
 EVERY = 3  # of a scenario's writes, before and after the commit in turn
 
 
 @pytest.fixture(scope="session")
-def place(control_plane: Cluster) -> Iterator[Laboratory]:
+def place(ready_stage: Stage) -> Laboratory:
     """Where scenarios are run."""
-    with stage(control_plane) as ready:
-        yield Laboratory(ready)
+    return Laboratory(ready_stage)
 
 
 @pytest.mark.usefixtures("cluster")

@@ -65,6 +65,7 @@ class JobController:
         self._recorder = recorder
         self._settings = settings
         self._clock = clock
+        self._told: set[str] = set()  # pods that were told to go while they ran, by uid
 
     def job_of(self, found: Pod | Service) -> Iterable[Key]:
         """The job that a pod or Service belongs to, if it is of this kind."""
@@ -104,7 +105,7 @@ class JobController:
             kind=self.kind,
             job=self.kind.job(made),
             pods=found,
-            deleted=tuple(self._caches.pods.deleted(uid)),
+            deleted=tuple(self._as_told(pod) for pod in self._caches.pods.deleted(uid)),
             has_service=bool(self._caches.services.by("owner", uid)),
             lost_nodes=lost,
             now=self._clock().replace(microsecond=0),
@@ -117,16 +118,34 @@ class JobController:
         The status says so as soon as it is written, even where the answer to the write was lost.
         """
         if old is not None and (new is None or _is_suspended(old) > _is_suspended(new)):
-            self._caches.pods.forget(old.metadata.uid)
+            self._forget(old.metadata.uid)
 
     def pod_changed(self, old: Pod | None, new: Pod | None) -> None:
-        """Pods mostly go after their job; nobody will ask what became of them."""
-        if old is None or new is not None:
-            return
-        for key in self.job_of(old):
-            made, uid = self._caches.jobs.get(key), owner(old)
-            if uid is not None and (made is None or made.metadata.uid != uid):
-                self._caches.pods.forget(uid)
+        """Remember who was told to go: a quick one ends in the same second, and its last word does not say why.
+
+        Pods mostly go after their job; then nobody will ask what became of them.
+        """
+        if new is not None:
+            if new.metadata.deletion_grace_period_seconds and any(self.job_of(new)):
+                self._told.add(new.metadata.uid)
+        elif old is not None:
+            for key in self.job_of(old):
+                made, uid = self._caches.jobs.get(key), owner(old)
+                if uid is not None and (made is None or made.metadata.uid != uid):
+                    self._forget(uid)
+
+    def _as_told(self, pod: Pod) -> Pod:
+        """The last state of a pod, with the time that it was given to go."""
+        if pod.metadata.uid not in self._told:
+            return pod
+        meta = msgspec.structs.replace(pod.metadata, deletion_grace_period_seconds=1)
+        return msgspec.structs.replace(pod, metadata=meta)
+
+    def _forget(self, uid: str, pods: Iterable[str] | None = None) -> None:
+        """Forget these deleted pods of a job, or all."""
+        gone = [pod.metadata.uid for pod in self._caches.pods.deleted(uid)] if pods is None else list(pods)
+        self._told.difference_update(gone)
+        self._caches.pods.forget(uid, gone)
 
     async def _apply(self, snapshot: Snapshot, decided: Plan) -> None:
         made = snapshot.job.made
@@ -148,7 +167,7 @@ class JobController:
         )
         if decided.delete_job:
             await self._writer.delete(made, self.kind.resource, made)
-        self._caches.pods.forget(made.metadata.uid, decided.forget)
+        self._forget(made.metadata.uid, decided.forget)
         if isinstance(refusal, ApiError):  # a template is as bad as it is until somebody edits it
             raise refusal
 

@@ -6,15 +6,7 @@ import pytest
 
 from harness.fleet import Fleet
 from harness.proxied import ProxiedOperator
-from harness.stage import Stage, stage
-from testbed.cluster import Cluster
-
-
-@pytest.fixture(scope="session")
-def ready_stage(control_plane: Cluster) -> Iterator[Stage]:
-    """What all tests share."""
-    with stage(control_plane) as ready:
-        yield ready
+from harness.stage import Stage
 
 
 @pytest.fixture

@@ -66,6 +66,8 @@ class Witness:
         known = self.copy.get(name)
         if (known and known.metadata.uid) != (old and old.metadata.uid) or (new and old and known is not old):
             self.complaints.append(f"was told {old} -> {new}, but knew {known}")
+        if new and old and new.metadata.resource_version == old.metadata.resource_version:
+            self.complaints.append(f"was told twice of {new}")
         if new is None:
             self.removed[uid] += 1
             self.copy.pop(name, None)
@@ -80,8 +82,7 @@ class Witness:
         assert self.copy == {pod.metadata.name: pod for pod in store}
         assert store.version >= self._version
         self._version = store.version
-        if store.version:
-            assert held(store) == server.readable(store.version)
+        assert held(store) == server.readable(store.version)
         for index, function, values in (("group", group, GROUPS), ("owner", owner, OWNERS)):
             for value in values:
                 assert held(store.by(index, value)) == held(pod for pod in store if function(pod) == value)

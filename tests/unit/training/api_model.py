@@ -65,11 +65,12 @@ class ApiModel:
         """Remove an object."""
         self.version += 1
         gone = self.objects[resource.plural].pop(key)
-        last = with_metadata(
-            gone,
-            resource_version=str(self.version),
-            deletion_timestamp=gone.metadata.deletion_timestamp or self.now,  # also where it had ended before
-        )
+        # Its last word is dated by the moment at which it was told to go, however long it was given; also where it
+        # had ended before.
+        given = timedelta(seconds=gone.metadata.deletion_grace_period_seconds)
+        told_at = (gone.metadata.deletion_timestamp or self.now) - given
+        fields = {"deletion_timestamp": told_at, "deletion_grace_period_seconds": 0}
+        last = with_metadata(gone, resource_version=str(self.version), **fields)
         self.history.setdefault(resource.plural, []).append(Change(self.version, last, deleted=True))
 
     def create(self, resource: Resource[Any], body: Body) -> Any:  # noqa: ANN401 - whatever it is

@@ -126,7 +126,12 @@ def pods(kind: Kind) -> Documents:
     edited = st.dictionaries(st.sampled_from([labels.ATTEMPT, labels.REPLICA_INDEX, "x"]), WORDS, max_size=2)
     metadata = st.fixed_dictionaries(
         {"name": name, "namespace": st.just("team"), "ownerReferences": st.just([owner])},
-        optional={"labels": edited, "deletionTimestamp": MOMENTS, "creationTimestamp": MOMENTS},
+        optional={
+            "labels": edited,
+            "deletionTimestamp": MOMENTS,
+            "creationTimestamp": MOMENTS,
+            "deletionGracePeriodSeconds": st.integers(0, 2**63 - 1),
+        },
     )
     phase = st.sampled_from(["Pending", "Running", "Succeeded", "Failed", "Unknown", ""])
     words = {"message": WORDS | st.just("é" * 40_000), "reason": WORDS | st.sampled_from(["Evicted", "OutOfcpu"])}

@@ -6,7 +6,6 @@ why a pod ended: the first thing that happened to it, whatever its status says l
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
 from typing import Any, Literal, TypeVar
 
 import msgspec
@@ -155,9 +154,7 @@ class World:
             self.api.put(PODS, with_status(pod, container_statuses=(again,)))
             return True
         self.truth.setdefault(pod.metadata.uid, self._meaning(pod, code))
-        # Whoever is told to go needs a moment; what happens in the very same second cannot be told apart.
-        moment = self.api.now + timedelta(seconds=1 if told_to_go else 0)
-        ended = Terminated(exit_code=code, reason="Error" if code else "Completed", finished_at=moment)
+        ended = Terminated(exit_code=code, reason="Error" if code else "Completed", finished_at=self.api.now)
         container = msgspec.structs.replace(
             pod.status.container_statuses[0], ready=False, state=ContainerState(terminated=ended)
         )

@@ -4,7 +4,7 @@ In this order: disruption (nobody's fault, never counted), retryable by the role
 """
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import IntEnum
 
 from kubedl.api.training import RestartPolicy, RestartScope
@@ -73,13 +73,15 @@ def has_succeeded(pod: Pod | None) -> bool:
 def _ended_before(pod: Pod) -> bool:
     """Whether the pod had ended when somebody told it to go, if anybody did: only then is its end its own doing.
 
-    The last word about a pod that ended and was collected carries a deletion too. Times are in whole seconds; what
-    happened in the same one is taken for its own doing, because success must not be undone.
+    The API server gives time to go only to a pod that has not ended. The last word about a pod says nothing of that
+    time, and carries a deletion also where the pod had ended and was collected; there the times must tell, in whole
+    seconds. What happened in the same one is taken for its own doing, because success must not be undone.
     """
-    going_at = pod.metadata.deletion_timestamp
-    if going_at is None:
+    told_at = pod.metadata.deletion_timestamp
+    if told_at is None:
         return True
-    told_at = going_at - timedelta(seconds=pod.metadata.deletion_grace_period_seconds)
+    if pod.metadata.deletion_grace_period_seconds > 0:
+        return False
     endings = [status.state.terminated for status in pod.status.container_statuses]
     times = [ended.finished_at for ended in endings if ended is not None and ended.finished_at is not None]
     return pod.status.phase in ENDED and max(times, default=told_at) <= told_at
