@@ -51,7 +51,7 @@ check: $(VENV)/.installed ## Format, lint, types, layers, house rules, drift of 
 	PYTHONPATH=src $(PYTHON) -m devtools.generate --check
 
 test: $(VENV)/.installed ## Unit tests, in virtual time (under a minute)
-	$(PYTEST) tests/unit
+	$(PYTEST) tests/unit $(PARALLEL)
 
 test-cluster: $(VENV)/.installed ## Tests on a real control plane
 	$(PYTHON) -m testbed prepare --kwok 1

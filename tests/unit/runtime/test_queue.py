@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from kubedl.runtime.queue import FIRST_BACKOFF, LONGEST_BACKOFF, Queue
 from kubedl.wire.meta import Key
-from tests.unit.training.properties import tried
+from tests.properties import tried
 
 A, B, C = (Key("team", name) for name in "abc")
 pytestmark = pytest.mark.looptime

@@ -19,10 +19,10 @@ from kubedl.kube.errors import GoneError, UnsureError
 from kubedl.runtime.reflector import Reflector
 from kubedl.runtime.store import Store
 from kubedl.wire.core import PODS, Pod
+from tests.properties import tried
 from tests.unit.runtime.background import running
 from tests.unit.runtime.fake_server import Server
 from tests.unit.runtime.mirror import held
-from tests.unit.training.properties import tried
 
 QUIET = 200.0  # seconds in which a healthy server is followed again, whatever was before
 GROUPS = ("red", "green", "")

@@ -13,9 +13,9 @@ from kubedl.runtime.writer import OccupiedError, Writer, merge_changes
 from kubedl.wire import codec
 from kubedl.wire.core import PODS, Pod
 from kubedl.wire.meta import ObjectMeta
+from tests.properties import tried
 from tests.unit.runtime.fake_server import NAMESPACE, Server, merged
 from tests.unit.runtime.fake_watch import Body
-from tests.unit.training.properties import tried
 
 pytestmark = pytest.mark.looptime
 

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import msgspec
 
 from kubedl.kube.errors import AlreadyExistsError, ConflictError, ForbiddenError, NotFoundError, UnsureError
+from kubedl.training.policies.moment import later
 from kubedl.wire import codec
 from kubedl.wire.core import PODS, Pod, PodStatus
 from kubedl.wire.meta import Key, Resource
@@ -68,7 +69,7 @@ class ApiModel:
         # Its last word is dated by the moment at which it was told to go, however long it was given; also where it
         # had ended before.
         given = timedelta(seconds=gone.metadata.deletion_grace_period_seconds)
-        told_at = (gone.metadata.deletion_timestamp or self.now) - given
+        told_at = later(gone.metadata.deletion_timestamp or self.now, -given)
         fields = {"deletion_timestamp": told_at, "deletion_grace_period_seconds": 0}
         last = with_metadata(gone, resource_version=str(self.version), **fields)
         self.history.setdefault(resource.plural, []).append(Change(self.version, last, deleted=True))

@@ -99,7 +99,7 @@ class Judge:
         moved = [
             (role, index)
             for role in self.world.kind.job(self.world.template).roles
-            for index in range(4)
+            for index in range(self.world.count(role))
             if self._attempt(new, role, index) != self._attempt(old, role, index)
         ]
         visible = {(pod.metadata.name, labels.attempt(pod)): pod for pod in self._visible(operator, uid)}

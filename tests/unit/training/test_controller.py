@@ -223,3 +223,47 @@ def test_a_crash_is_no_error_of_ours(runner: asyncio.Runner) -> None:
     with pytest.raises(Crash):
         stage.look((1, "crash after"))
     assert [pod.metadata.name for pod in stage.world.pods()] == ["mnist-worker-0"]
+
+
+@pytest.mark.parametrize(("code", "retries"), [(0, 0), (143, 0)])
+def test_who_was_told_to_go_and_ends_in_the_same_second_did_not_end_by_itself(
+    runner: asyncio.Runner, code: int, retries: int
+) -> None:
+    """The last word about the pod does not say so; that it was seen to be told does."""
+    stage = Stage(JOB, runner)
+    stage.look()
+    stage.run_pods()
+    stage.world.delete_pod(0)
+    stage.world.exit(0, code)
+    stage.world.reap(0)
+    stage.look()
+    workers = stage.job.status.replica_statuses["Worker"]
+    assert (stage.job.status.retries, workers.evicted, workers.succeeded) == (retries, 1, 0)
+
+
+def test_who_ended_and_was_collected_in_the_same_second_ended_by_itself(runner: asyncio.Runner) -> None:
+    """Nobody told it to go while it ran."""
+    stage = Stage(JOB.with_spec(successPolicy="AllWorkers"), runner)
+    stage.look()
+    stage.run_pods()
+    stage.world.exit(0, 0)
+    stage.world.collect_ended(0)
+    stage.look()
+    assert stage.job.status.replica_statuses["Worker"].succeeded_indexes == "0"
+
+
+def test_a_resumed_job_does_not_mourn_the_pods_it_was_suspended_with(runner: asyncio.Runner) -> None:
+    """Even where the answer to the write that resumed it was lost."""
+    stage = Stage(JOB, runner)
+    stage.look()
+    stage.run_pods()
+    stage.world.set_suspend(True)
+    stage.look()
+    stage.world.set_suspend(False)
+    for _ in range(2):
+        stage.world.exit(0, 143)
+        stage.world.reap(0)
+    stage.look((0, "lost after"))
+    stage.look()
+    workers = stage.job.status.replica_statuses["Worker"]
+    assert (workers.active, workers.evicted, workers.attempts) == (2, 0, {})

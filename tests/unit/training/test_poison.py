@@ -16,11 +16,11 @@ from kubedl.training.snapshot import Settings, Snapshot
 from kubedl.wire import codec
 from kubedl.wire.core import PODS, Pod
 from kubedl.wire.meta import Key
+from tests.properties import tried
 from tests.training_builders import NOW
 from tests.unit.training import documents
 from tests.unit.training.api_model import ApiModel, with_metadata
 from tests.unit.training.operator_model import OperatorModel
-from tests.unit.training.properties import tried
 
 KINDS = [pytest.param(kind, id=kind.kind) for kind in all_kinds()]
 ROUNDS = 4

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubedl.training.policies import indexes
-from tests.unit.training.properties import tried
+from tests.properties import tried
 
 
 @pytest.mark.parametrize(
