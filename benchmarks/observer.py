@@ -96,6 +96,9 @@ async def watched(
     while True:
         parameters = {"watch": "1", "resourceVersion": since, "timeoutSeconds": "7200"}
         async with connection.session.get(path, params=parameters, headers=headers, timeout=timeout) as response:
+            if response.status == 429:  # a custom resource that is new: its cache is not there yet
+                await asyncio.sleep(float(response.headers.get("Retry-After", "1")))
+                continue
             response.raise_for_status()
             async for line in response.content:
                 event = _decode(line)

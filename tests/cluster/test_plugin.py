@@ -86,21 +86,19 @@ def test_a_kind_from_another_package(
     printed = subprocess.run(command, env={**os.environ, **environment}, check=True, capture_output=True, text=True)
     manifests = tmp_path / "manifests.yaml"
     manifests.write_text(printed.stdout)
+    # The definition stays: while one is removed, the garbage collector of the shared cluster stands still.
     cluster.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(manifests))
-    try:
-        cluster.kubectl("wait", "--for=condition=Established", "crd/ringjobs.training.kubedl.io", "--timeout=30s")
-        with Operator(cluster, environment=environment, arguments=["--namespace", namespace]):
-            path = f"/apis/training.kubedl.io/v1alpha1/namespaces/{namespace}/ringjobs"
-            cluster.api.create(path, _job())
-            pods = f"/api/v1/namespaces/{namespace}/pods"
-            until("both pods", lambda: len(cluster.api.get(pods)["items"]) == 2, deadline=30)
-            [container] = cluster.api.get(f"{pods}/r-node-1")["spec"]["containers"]
-            expected = {"name": "RING_NEXT", "value": f"r-node-0.r.{namespace}.svc:7000"}
-            assert expected in container["env"]
-            until("its status", lambda: cluster.api.get(f"{path}/r").get("status", {}).get("state"), deadline=30)
-            assert "Created" in cluster.kubectl("get", "ringjob", "r", "-n", namespace)
-    finally:
-        cluster.kubectl("delete", "crd", "ringjobs.training.kubedl.io", "--wait=false")
+    cluster.kubectl("wait", "--for=condition=Established", "crd/ringjobs.training.kubedl.io", "--timeout=30s")
+    with Operator(cluster, environment=environment, arguments=["--namespace", namespace]):
+        path = f"/apis/training.kubedl.io/v1alpha1/namespaces/{namespace}/ringjobs"
+        cluster.api.create(path, _job())
+        pods = f"/api/v1/namespaces/{namespace}/pods"
+        until("both pods", lambda: len(cluster.api.get(pods)["items"]) == 2, deadline=30)
+        [container] = cluster.api.get(f"{pods}/r-node-1")["spec"]["containers"]
+        expected = {"name": "RING_NEXT", "value": f"r-node-0.r.{namespace}.svc:7000"}
+        assert expected in container["env"]
+        until("its status", lambda: cluster.api.get(f"{path}/r").get("status", {}).get("state"), deadline=30)
+        assert "Created" in cluster.kubectl("get", "ringjob", "r", "-n", namespace)
 
 
 def _job() -> dict[str, object]:

@@ -111,12 +111,14 @@ def _failure(draft: Draft, sighting: Sighting) -> Failure | None:
             return judge(replica, pod, snapshot.job.container, policy, scope(snapshot))
         return _lost(replica, pod, since) if _is_lost(draft, pod) else None
     if sighting.gone is not None:
+        if sighting.gone.metadata.deletion_timestamp is None:  # no event told of it, a list was without it
+            draft.confirm.append(snapshot.job.pod_name(replica))
         found = judge(replica, sighting.gone, snapshot.job.container, policy, scope(snapshot))
         # Nobody knows when it was deleted. Dated by its birth, what is deleted as soon as it is made comes back slowly.
         born = sighting.gone.metadata.creation_timestamp or LONG_AGO
         return found or Failure(replica, Cost.NOTHING, born, "was deleted")
     if sighting.pod is None and _was_complete(draft, replica.role):
-        # Absence from a cache is weak evidence: that of a new leader may be behind the status it reads.
+        # Absence is weak evidence: the cache of a new leader may be behind the status it reads.
         draft.confirm.append(snapshot.job.pod_name(replica))
         return Failure(replica, Cost.NOTHING, LONG_AGO, "was deleted while no operator looked")
     return None

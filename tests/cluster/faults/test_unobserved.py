@@ -30,9 +30,8 @@ def test_deletions_while_the_operator_is_away(
     fleet.delete_jobs(gone)
     operator.start()
     fleet.until("the pods of the jobs that stay", lambda: _replaced(fleet, kept), len(kept) * PODS)
-    fleet.take(fleet.leaving())
     wanted = {f"{name}-worker-{index}" for name in kept for index in range(PODS)}
-    fleet.until("nothing else to be left", lambda: _present(fleet) - wanted, set())
+    fleet.until("nothing else to be left", lambda: _reaped(fleet) - wanted, set())
     fleet.run(fleet.pods())
     fleet.until_all(state="Running")
     assert set(ready_stage.sightings.all("services", fleet.namespace)) == set(kept)
@@ -78,7 +77,9 @@ def _replaced(fleet: Fleet, names: list[str]) -> int:
     return sum(pod.rpartition("-worker-")[0] in names for pod in fleet.pods())
 
 
-def _present(fleet: Fleet) -> set[str]:
+def _reaped(fleet: Fleet) -> set[str]:
+    """What is there after the node has ended all that was told to go so far; the garbage collector takes its time."""
+    fleet.take(fleet.leaving())
     return {*fleet.pods(), *fleet.leaving()}
 
 

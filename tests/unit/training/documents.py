@@ -20,7 +20,7 @@ from kubedl.wire.core import Pod
 Json = Any
 Documents = st.SearchStrategy[Json]
 
-WORDS = st.sampled_from(["", "x", "0", "1", "Worker", "worker", "Never", "A" * 70, "é\n", "-1", "9" * 40, "0-3,x"])
+WORDS = st.sampled_from(["", "x", "0", "1", "Worker", "worker", "Never", "A" * 70, "é\n", "-1", "9" * 5_000, "0-3,x"])
 ANYTHING: Documents = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False) | WORDS,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=3),
@@ -58,8 +58,8 @@ def _of(info: inspect.Type, known: dict[str, Documents]) -> Documents:  # noqa: 
             return st.dictionaries(WORDS, _of(item, known), max_size=SEVERAL)
         case inspect.CustomType(cls=cls) if cls is Opaque:
             return templates()
-        case inspect.StrType(min_length=least) if least:
-            return WORDS.filter(bool)
+        case inspect.StrType(min_length=least, max_length=most):
+            return WORDS.filter(lambda word: (least or 0) <= len(word) <= (most or len(word)))
         case inspect.IntType(ge=least, le=most):
             return st.integers(int(-(2**63) if least is None else least), int(2**63 - 1 if most is None else most))
         case _:
@@ -70,7 +70,6 @@ SIMPLE: dict[type, Documents] = {
     inspect.NoneType: st.none(),
     inspect.BoolType: st.booleans(),
     inspect.DateTimeType: MOMENTS,
-    inspect.StrType: WORDS,
     inspect.AnyType: ANYTHING,
 }
 
