@@ -159,6 +159,12 @@ def test_a_deletion_that_nobody_saw_is_repaired_at_once_and_asked_about() -> Non
     assert decided.status.retries == 0
 
 
+def test_a_death_that_only_a_list_tells_of_is_confirmed() -> None:
+    """A pod that is missing from a list may be missing by mistake; an event that tells of its end carries a date."""
+    assert decide(JOB, PS, OTHER, deleted=[WORKER.running()]).confirm == ("mnist-worker-0",)
+    assert decide(JOB, PS, OTHER, deleted=[WORKER.running().collected()]).confirm == ()
+
+
 @pytest.mark.parametrize(("now", "force"), [(59, None), (60, True)])
 def test_a_lost_node_gets_its_time_to_come_back(now: float, force: bool | None) -> None:
     """Then its pod is deleted by force, counted as nothing, and replaced elsewhere."""
