@@ -108,14 +108,15 @@ class Judge:
             for role, index in moved
             if (pod := visible.get((self._name(role, index), self._attempt(old, role, index)))) is not None
         ]
-        own = [pod for pod in left if self._cause(operator, pod) == "retry"]
+        causes = [self._cause(operator, pod) for pod in left]
         if self._scope() == "Job":
             names = {pod.metadata.name for pod in left}
             missing = any(self._is_missing(old, role, names) for role, _ in moved)
-            gone = any(self._cause(operator, pod) == "free" for pod in left)
-            counted = min(len(own), 0 if gone or missing else 1)
+            assert not moved or missing or {"retry", "free"} & {*causes}, "all are restarted, but nobody died"
+            counted = int("retry" in causes and "free" not in causes and not missing)
         else:
-            counted = len(own)
+            assert "done" not in causes, "a replica that has succeeded is replaced"
+            counted = causes.count("retry")
         in_place = sum(restarts(pod) for pod in left)
         assert new.retries - old.retries == counted + in_place, (
             f"{new.retries - old.retries} retries are counted, but {counted} replicas died and {in_place} restarted"

@@ -117,6 +117,14 @@ SCHEDULES: dict[str, tuple[JobBuilder, list[Step]]] = {
         tf_job().workers(2).with_spec(successPolicy="AllWorkers"),
         [("work", 7, 0), ("exit", 0, 0), ("collect ended", 0, 0)],
     ),
+    "told to go, and gone in the same second before anybody looked": (
+        WORKER,
+        [("work", 7, 0), ("delete pod", 0, 0), ("exit", 0, 0), ("reap", 0, 0)],
+    ),
+    "succeeded and collected, and the write that says so is lost": (
+        tf_job().workers(2).with_spec(successPolicy="AllWorkers"),
+        [("work", 7, 0), ("exit", 0, 0), ("collect ended", 0, 0), ("look and suffer", 0, 2)],
+    ),
     "made again under its name while old pods leave": (
         torch_job().master().workers(2),
         [("work", 7, 0), ("work", 7, 0), ("delete job", 0, 0), ("make job", 0, 0), ("collect orphan", 0, 0)],
