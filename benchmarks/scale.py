@@ -12,11 +12,10 @@ import math
 import sys
 import tempfile
 import time
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import control_plane, objects, page
+from benchmarks import objects, page
 from benchmarks.creation import MEGABYTE, Figures
 from benchmarks.objects import Object
 from benchmarks.ramp import bring_up
@@ -63,7 +62,6 @@ def measure(cluster: Cluster, size: Size) -> Figures:
     wanted = [scaled_job(number, size) for number in range(size.jobs)]
     with (
         tempfile.TemporaryDirectory(prefix="kubedl-bench-") as directory,
-        _hurrying_kwok(cluster, Path(directory)),
         namespaces.fresh(cluster.api, "scale") as namespace,  # whose end is not waited for: it takes many minutes
         Operator(cluster, directory=Path(directory)) as operator,
     ):
@@ -110,15 +108,6 @@ def main() -> int:
         page.write("scale", "python -m benchmarks.scale --write", page.table(["figure", "measured"], rows))
     print(json.dumps(figures))
     return 0
-
-
-def _hurrying_kwok(cluster: Cluster, directory: Path) -> AbstractContextManager[None]:
-    """By default kwok brings four pods to life at a time, which on a busy machine is ten a second."""
-    options = {"podPlayStageParallelism": 32, "nodePlayStageParallelism": 16, "nodeLeaseParallelism": 16}
-    settings = {"apiVersion": "config.kwok.x-k8s.io/v1alpha1", "kind": "KwokConfiguration", "options": options}
-    file = directory / "kwok.json"
-    file.write_text(json.dumps(settings))
-    return control_plane.restarted_with(cluster, "kwok", f"--config={file}")
 
 
 def _ready(status: Object, pods: int) -> bool:

@@ -100,7 +100,7 @@ class Parts:
         services.start_dns(self.instance, self.authority, tools.binary("coredns", self._report))
 
     def start_kwok(self) -> None:
-        simulated.start(self.instance, self.authority, tools.binary("kwok", self._report))
+        simulated.start(self.instance, self.authority, self.api, tools.binary("kwok", self._report))
 
     def wait_ready(self, nodes: int, deadline: float) -> None:
         """Wait until real nodes 1 to `nodes` say Ready."""

@@ -4,6 +4,7 @@ import graphlib
 import json
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Annotated
 
 import msgspec
@@ -86,13 +87,16 @@ def test_fields_newer_than_this_code_survive_in_a_template(cluster: Cluster, job
     assert worker(made)["template"] == template
 
 
-def test_short_names_and_category(cluster: Cluster, namespace: str, jobs: str) -> None:
+def test_short_names_and_category(cluster: Cluster, namespace: str, jobs: str, tmp_path: Path) -> None:
     """`kubectl get tf` and `kubectl get kubedl` find a job."""
+    # Not the cache that every kubectl of this machine shares: a kind that another test is just adding may be
+    # in one of its files and not yet in the next.
+    cache = f"--cache-dir={tmp_path}"
     job = manifest()
     job["spec"]["suspend"] = True
     cluster.api.create(jobs, job)
     for noun in ("tf", "tfjob", "kubedl"):
-        found = cluster.kubectl("get", noun, "-n", namespace, "-o=name").split()
+        found = cluster.kubectl("get", noun, "-n", namespace, "-o=name", cache).split()
         assert "tfjob.training.kubedl.io/tf-mnist-estimator" in found
 
 
