@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from kubedl.kube import credentials, watch
-from kubedl.kube.client import Calls, Client
+from kubedl.kube.client import Client
 from kubedl.kube.errors import (
     AlreadyExistsError,
     ConflictError,
@@ -45,13 +45,13 @@ class ConfigMap(Record, frozen=True):
 CONFIG_MAPS = Resource(ConfigMap, "ConfigMap", "configmaps")
 
 
-class Counted(Calls):
+class Counted:
     """How often each verb was called."""
 
     def __init__(self) -> None:
         self.verbs: list[str] = []
 
-    def made(self, verb: str, resource: str, outcome: str, seconds: float) -> None:
+    def told(self, verb: str, *_: object) -> None:
         self.verbs.append(verb)
 
 
@@ -62,7 +62,7 @@ def calls() -> Counted:
 
 @pytest.fixture
 async def client(cluster: Cluster, calls: Counted) -> AsyncIterator[Client]:
-    made = Client(credentials.load(str(cluster.kubeconfig)), calls=calls)
+    made = Client(credentials.load(str(cluster.kubeconfig)), told=calls.told)
     yield made
     await made.close()
 

@@ -8,14 +8,13 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Literal
+from urllib.parse import urlencode
 
-import aiohttp
 import msgspec
-from aiohttp.payload import BytesPayload
-from yarl import URL
 
 from kubedl.kube.credentials import Credentials, CredentialsError
 from kubedl.kube.errors import ApiError, BusyError, UnauthorizedError, UnsureError, refusal
+from kubedl.kube.http import Head, Permit, Pool
 from kubedl.kube.limiter import Limiter
 from kubedl.wire import codec
 from kubedl.wire.meta import Key, ObjectT, Record, Resource
@@ -27,6 +26,7 @@ NAME = "kubedl"  # our user agent, from which the server takes the manager of th
 
 Body = Mapping[str, Any] | msgspec.Struct
 Params = Mapping[str, str]
+Told = Callable[[str, str, str, float], None]
 PatchType = Literal["merge", "apply"]
 _CONTENT = {"merge": "application/merge-patch+json", "apply": "application/apply-patch+yaml"}
 
@@ -45,13 +45,6 @@ class Page(Record, frozen=True):
     items: tuple[msgspec.Raw, ...] | None = ()
 
 
-class Calls:
-    """Told of each call; the runtime counts them in its metrics."""
-
-    def made(self, verb: str, resource: str, outcome: str, seconds: float) -> None:
-        """One call ended."""
-
-
 class Client:
     """One process's connection to the API server."""
 
@@ -60,27 +53,21 @@ class Client:
         credentials: Credentials,
         *,
         limiter: Limiter | None = None,
-        calls: Calls | None = None,
-        before_write: Callable[[], None] | None = None,  # the last chance to stop one
+        told: Told = lambda *_: None,  # of each call: verb, resource, outcome, seconds
+        before_write: Permit = lambda: None,
         sockets: int = 64,
     ) -> None:
         self.namespace = credentials.namespace
         self._credentials = credentials
         self._limiter = limiter or Limiter(0, 0)
-        self._calls = calls or Calls()
+        self._tell = told
         self._before_write = before_write
-        tls = credentials.tls if credentials.tls is not None else False
-        # Idle connections are dropped before a load balancer would do it silently.
-        connector = aiohttp.TCPConnector(limit=sockets, ssl=tls, keepalive_timeout=50)
-        self._session = aiohttp.ClientSession(
-            connector=connector,
-            headers={"Accept": "application/json", "User-Agent": NAME},
-            cookie_jar=aiohttp.DummyCookieJar(),
-        )
+        headers = f"Accept: application/json\r\nUser-Agent: {NAME}\r\n"
+        self._pool = Pool(credentials.server, credentials.tls, headers, sockets)
 
     async def close(self) -> None:
         """Give the connections back."""
-        await self._session.close()
+        self._pool.close()
 
     async def get(self, resource: Resource[ObjectT], key: Key) -> ObjectT:
         """One object, as the server has it now."""
@@ -88,8 +75,7 @@ class Client:
 
     async def create(self, resource: Resource[ObjectT], namespace: str, body: Body) -> ObjectT:
         """A new object."""
-        answer = await self.call("create", resource, resource.path(namespace), body=body)
-        return _decode(resource, answer)
+        return _decode(resource, await self.call("create", resource, resource.path(namespace), body=body))
 
     async def patch(
         self, resource: Resource[ObjectT], key: Key, body: Body, how: PatchType = "merge", subresource: str = ""
@@ -149,69 +135,60 @@ class Client:
     @asynccontextmanager
     async def stream(
         self, resource: Resource[Any], namespace: str, params: Params, silence: float
-    ) -> AsyncIterator[aiohttp.StreamReader]:
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
         """Open a watch; it raises UnsureError when nothing arrives for `silence` seconds."""
         await self._limiter.take()
-        url = URL(self._credentials.server + resource.path(namespace), encoded=True)
-        url = url.with_query({**params, "watch": "1"})
-        timeout = aiohttp.ClientTimeout(total=None, sock_connect=CALL_SECONDS, sock_read=silence)
-        began = asyncio.get_running_loop().time()
-        outcome = "unsure"
-        try:
-            headers = await self._identity()
-            async with self._session.get(url, timeout=timeout, headers=headers, allow_redirects=False) as response:
-                outcome = str(response.status)
-                if response.status != 200:
-                    raise self._refusal(response, await response.read())
-                yield response.content
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise UnsureError(0, "", f"watch of {resource.name}: {_words(error)}") from error
-        finally:
-            self._calls.made("watch", resource.name, outcome, asyncio.get_running_loop().time() - began)
+        target = f"{resource.path(namespace)}?{urlencode({**params, 'watch': '1'})}"
+        headers = await self._identity()
+        opened = self._pool.stream(target, headers, silence)
+        async with self._watched_over("watch", resource) as outcome, opened as (head, parts):
+            outcome.append(str(head.status))
+            if head.status != 200:
+                raise self._refusal(head, b"".join([part async for part in parts]))
+            yield parts
 
     async def _send(
         self, verb: str, resource: Resource[Any], path: str, params: Params, body: Body | None, content: str
     ) -> bytes:
         await self._limiter.take()
         headers = await self._identity()
-        # Given as bytes, aiohttp would search its registry of payloads each time.
-        data = BytesPayload(codec.encode(body), content_type=content) if body is not None else None
-        url = URL(self._credentials.server + path, encoded=True)
-        if self._before_write is not None and verb in _WRITES:
-            self._before_write()
-        loop = asyncio.get_running_loop()
-        began, outcome = loop.time(), "unsure"
-        try:
-            async with self._session.request(
-                _METHODS[verb],
-                url.with_query(params) if params else url,
-                data=data,
-                headers=headers,
-                timeout=_TIMEOUT,
-                allow_redirects=False,
-                middlewares=(_send_once,) if verb == "delete" else None,
-            ) as response:
-                answer = await response.read()
-                outcome = str(response.status)
-                if response.status >= 300:
-                    raise self._refusal(response, answer)
-                return answer
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise UnsureError(0, "", f"{verb} {resource.name}: {_words(error)}") from error
-        finally:
-            self._calls.made(verb, resource.name, outcome, loop.time() - began)
+        data = None
+        if body is not None:
+            headers += f"Content-Type: {content}\r\n"
+            data = codec.encode(body)
+        target = f"{path}?{urlencode(params)}" if params else path
+        method, permit = _METHODS[verb], self._before_write if verb in _WRITES else lambda: None
+        async with self._watched_over(verb, resource) as outcome:
+            head, answer = await self._pool.call(method, target, headers, data, CALL_SECONDS, permit)
+            outcome.append(str(head.status))
+            if head.status >= 300:
+                raise self._refusal(head, answer)
+            return answer
 
-    async def _identity(self) -> dict[str, str]:
-        if (token := self._credentials.token) is None:
-            return {}
+    @asynccontextmanager
+    async def _watched_over(self, verb: str, resource: Resource[Any]) -> AsyncIterator[list[str]]:
+        """What breaks becomes an UnsureError, and the metrics are told how the call ended."""
+        loop, outcome = asyncio.get_running_loop(), ["unsure"]
+        began = loop.time()
         try:
-            return {"Authorization": f"Bearer {await token.value()}"}
+            yield outcome
+        except OSError as error:
+            words = str(error) or type(error).__name__  # a timeout says nothing
+            raise UnsureError(0, "", f"{verb} of {resource.name}: {words}") from error
+        finally:
+            self._tell(verb, resource.name, outcome[-1], loop.time() - began)
+
+    async def _identity(self) -> str:
+        if (token := self._credentials.token) is None:
+            return ""
+        try:
+            return f"Authorization: Bearer {await token.value()}\r\n"
         except CredentialsError as error:
             raise UnauthorizedError(0, "", str(error)) from error
 
-    def _refusal(self, response: aiohttp.ClientResponse, body: bytes) -> ApiError:
-        after = response.headers.get("Retry-After", "")
-        error = refusal(response.status, body, float(after) if after.isdigit() else None)
+    def _refusal(self, head: Head, body: bytes) -> ApiError:
+        after = head.headers.get(b"retry-after", b"")
+        error = refusal(head.status, body, float(after) if after.isdigit() else None)
         if isinstance(error, BusyError):
             self._limiter.pause(error.retry_after or BUSY_PAUSE)
         elif isinstance(error, UnauthorizedError) and self._credentials.token is not None:
@@ -230,22 +207,5 @@ def _unreadable(resource: Resource[Any], error: Exception) -> UnsureError:
     return UnsureError(0, "", f"the server's answer about {resource.name} cannot be read: {error}")
 
 
-def _words(error: Exception) -> str:
-    return str(error) or type(error).__name__  # a timeout says nothing
-
-
-class _BrokenConnectionError(aiohttp.ClientError):
-    """Not one of those after which aiohttp sends again."""
-
-
-async def _send_once(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
-    # aiohttp repeats a DELETE when a kept-alive connection breaks: a second write that nobody knows of.
-    try:
-        return await handler(request)
-    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
-        raise _BrokenConnectionError(str(error)) from error
-
-
 _WRITES = frozenset({"create", "patch", "delete"})
 _METHODS = {"get": "GET", "list": "GET", "create": "POST", "patch": "PATCH", "delete": "DELETE"}
-_TIMEOUT = aiohttp.ClientTimeout(total=CALL_SECONDS)

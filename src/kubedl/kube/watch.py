@@ -98,9 +98,9 @@ async def changes(
     else:
         params["resourceVersion"] = version
     rest = b""
-    async with client.stream(resource, scope.namespace, params, silence) as content:
-        async for chunk in content.iter_any():
-            *lines, rest = (rest + chunk).split(b"\n")
+    async with client.stream(resource, scope.namespace, params, silence) as parts:
+        async for part in parts:
+            *lines, rest = (rest + part).split(b"\n")
             steps = [_read(resource, line) for line in lines if line]
             if steps:
                 yield steps

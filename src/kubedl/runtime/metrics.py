@@ -9,15 +9,13 @@ from collections.abc import Callable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 
-from kubedl.kube.client import Calls
-
 LAG_INTERVAL = 0.25  # seconds between two looks at the loop
 LAG_WINDOW = 30.0  # seconds; the worst lag is shown for one to two of these, so that no scrape misses it
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
 
-class Metrics(Calls):
+class Metrics:
     """All of one process's metrics, in a registry of its own."""
 
     def __init__(self) -> None:

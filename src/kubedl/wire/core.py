@@ -109,10 +109,8 @@ class Node(Record, frozen=True):
     @property
     def lost_since(self) -> datetime | None:
         """Since when nobody has heard of the node; None while it is well."""
-        for condition in self.status.conditions:
-            if condition.type == "Ready" and condition.status == "Unknown":
-                return condition.last_transition_time
-        return None
+        lost = (known for known in self.status.conditions if known.type == "Ready" and known.status == "Unknown")
+        return next((condition.last_transition_time for condition in lost), None)
 
 
 class LeaseSpec(Record, frozen=True):

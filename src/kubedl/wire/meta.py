@@ -1,7 +1,7 @@
 """What every object carries: metadata, its identity as a key, and how its kind is addressed."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from typing import Generic, NamedTuple, Protocol, TypeVar
@@ -64,10 +64,7 @@ class ObjectMeta(Record, frozen=True):
     @property
     def controller(self) -> OwnerReference | None:
         """The one owner that manages this object, if any."""
-        for owner in self.owner_references:
-            if owner.controller:
-                return owner
-        return None
+        return next((owner for owner in self.owner_references if owner.controller), None)
 
 
 class Object(Protocol):
@@ -91,11 +88,6 @@ class Resource(Generic[ObjectT]):
     version: str = "v1"
     group: str = ""
     namespaced: bool = True
-    _prefix: str = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        prefix = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
-        object.__setattr__(self, "_prefix", prefix)
 
     @property
     def api_version(self) -> str:
@@ -111,6 +103,10 @@ class Resource(Generic[ObjectT]):
     def decoder(self) -> "msgspec.json.Decoder[ObjectT]":
         """Reads one object."""
         return decoder(self.type)
+
+    @cached_property
+    def _prefix(self) -> str:
+        return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
         """The URL path of the collection, of one object, or of its subresource."""

@@ -85,11 +85,11 @@ class _Chunks(Client):
 
     @asynccontextmanager
     async def stream(self, *_: object) -> AsyncIterator[Any]:
-        yield self
+        async def parts() -> AsyncIterator[bytes]:
+            for chunk in self.chunks:
+                yield chunk
 
-    async def iter_any(self) -> AsyncIterator[bytes]:
-        for chunk in self.chunks:
-            yield chunk
+        yield parts()
 
 
 LINES = b"".join(event("ADDED", name, status={"message": "line\nbreak é"}) for name in ("a", "b", "c", "d"))

@@ -141,7 +141,7 @@ class Server:
     @asynccontextmanager
     async def stream(
         self, _: Resource[Any], namespace: str, params: Mapping[str, str], silence: float
-    ) -> AsyncIterator[Connection]:
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
         assert namespace in {"", NAMESPACE}
         await self._arrive("watch", params)
         start = params.get("resourceVersion")
@@ -155,7 +155,7 @@ class Server:
             connection.fail(_gone())
         self.connections.append(connection)
         try:
-            yield connection
+            yield connection.parts()
         finally:
             connection.close()
             self.connections.remove(connection)

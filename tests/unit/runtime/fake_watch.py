@@ -75,7 +75,7 @@ class Connection:
         else:
             self.pump()
 
-    async def iter_any(self) -> AsyncIterator[bytes]:
+    async def parts(self) -> AsyncIterator[bytes]:
         """What arrives, in pieces as the network brings them."""
         heard = self._loop.time()
         while self._failure is None:

@@ -1,0 +1,206 @@
+"""Answers however they are cut and framed; connections are used again only when that is safe."""
+
+import asyncio
+import contextlib
+import itertools
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kubedl.kube.http import BrokenError, Pool
+
+SIZED = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
+PIECES = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\nA\r\nlo\r\n world\r\n0\r\n\r\n"
+
+
+class Server:
+    """Sends these bytes for each request, in these pieces, and keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.says: Sequence[bytes] = [SIZED]
+        self.asked: list[bytes] = []
+        self.tasks: list[asyncio.Task[None]] = []
+        self.hangs_up = False
+
+    async def talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One connection."""
+        task = asyncio.current_task()
+        assert task is not None
+        self.tasks.append(task)
+        with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+            while True:
+                self.asked.append(await reader.readuntil(b"\r\n\r\n"))
+                for part in self.says:
+                    writer.write(part)
+                    await asyncio.sleep(0)
+                if self.hangs_up:
+                    break
+        writer.close()
+        with contextlib.suppress(ConnectionError):
+            await writer.wait_closed()
+
+    @property
+    def connections(self) -> int:
+        """How many there were."""
+        return len(self.tasks)
+
+
+@asynccontextmanager
+async def talking(prefix: str = "") -> AsyncIterator[tuple[Server, Pool]]:
+    """A server and connections to it."""
+    server = Server()
+    listening = await asyncio.start_server(server.talk, "127.0.0.1", 0)
+    port = listening.sockets[0].getsockname()[1]
+    pool = Pool(f"http://127.0.0.1:{port}{prefix}", None, "X: y\r\n", sockets=2)
+    try:
+        yield server, pool
+    finally:
+        pool.close()
+        listening.close()
+        await asyncio.gather(*server.tasks)
+
+
+async def get(pool: Pool, target: str = "/x", seconds: float = 5, permit: Callable[[], None] = lambda: None) -> bytes:
+    return (await pool.call("GET", target, "", None, seconds, permit))[1]
+
+
+@settings(deadline=None)  # the machine may be busy
+@given(st.sampled_from([(SIZED, b"hello"), (PIECES, b"hello\r\n world")]), st.sets(st.integers(1, len(PIECES) - 1)))
+def test_an_answer_may_be_cut_anywhere(answer: tuple[bytes, bytes], cuts: set[int]) -> None:
+    async def scenario() -> None:
+        async with talking() as (server, pool):
+            ends = [0, *sorted(cuts), len(answer[0])]
+            server.says = [answer[0][start:end] for start, end in itertools.pairwise(ends)]
+            assert [await get(pool), await get(pool)] == [answer[1]] * 2
+            assert server.connections == 1
+
+    asyncio.run(scenario())
+
+
+async def test_what_is_asked() -> None:
+    async with talking("/clusters/a/") as (server, pool):
+        await pool.call("POST", "/api?x=1", "A: b\r\n", b"body", 5, lambda: None)
+        [asked] = server.asked
+    first, host, *rest = asked.split(b"\r\n")
+    assert first == b"POST /clusters/a/api?x=1 HTTP/1.1"
+    assert host.startswith(b"Host: 127.0.0.1:")
+    assert rest == [b"X: y", b"A: b", b"Content-Length: 4", b"", b""]
+
+
+@pytest.mark.parametrize("target", ["/a b", "/a\r\nHost: b", "/a\n"])
+async def test_a_path_that_smuggles_is_not_sent(target: str) -> None:
+    async with talking() as (server, pool):
+        with pytest.raises(ValueError, match="is no path"):
+            await get(pool, target)
+        assert server.asked == []
+
+
+async def test_an_announcement_is_not_the_answer() -> None:
+    async with talking() as (server, pool):
+        server.says = [b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" + SIZED]
+        assert await get(pool) == b"hello"
+
+
+@pytest.mark.parametrize("status", [204, 304])
+async def test_an_answer_without_a_body(status: int) -> None:
+    async with talking() as (server, pool):
+        server.says = [b"HTTP/1.1 %d Nothing\r\n\r\n" % status]
+        assert [await get(pool), await get(pool)] == [b"", b""]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"SSH-2.0-OpenSSH_9.2\r\n\r\n",
+        b"HTTP/2 200\r\n\r\n",
+        b"HTTP/1.1 OK\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\n\r\nwithout a length",
+        b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\nhello",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nhello",
+    ],
+)
+async def test_what_is_not_an_answer_is_an_error(answer: bytes) -> None:
+    async with talking() as (server, pool):
+        server.says = [answer]
+        with pytest.raises(BrokenError):
+            await get(pool)
+        server.says = [SIZED]
+        assert await get(pool) == b"hello"
+        assert server.connections == 2
+
+
+@pytest.mark.parametrize("answer", [SIZED, PIECES])
+async def test_an_answer_that_is_cut_off_is_an_error(answer: bytes) -> None:
+    for length in range(len(answer)):
+        async with talking() as (server, pool):
+            server.says, server.hangs_up = [answer[:length]], True
+            with pytest.raises(ConnectionError):
+                await get(pool)
+
+
+async def test_a_server_that_says_goodbye_is_not_asked_on_that_connection() -> None:
+    async with talking() as (server, pool):
+        server.says = [SIZED.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")]
+        assert [await get(pool), await get(pool)] == [b"hello", b"hello"]
+        assert server.connections == 2
+
+
+async def test_what_comes_unasked_is_nobodys_answer() -> None:
+    async with talking() as (server, pool):
+        server.says = [SIZED + SIZED.replace(b"hello", b"wrong")]
+        assert [await get(pool), await get(pool)] == [b"hello", b"hello"]
+
+
+async def test_a_late_answer_is_nobodys() -> None:
+    async with talking() as (server, pool):
+        server.says = []
+        with pytest.raises(TimeoutError):
+            await get(pool, seconds=0.05)
+        server.says = [SIZED]
+        assert await get(pool) == b"hello"
+        assert server.connections == 2
+
+
+async def test_no_more_connections_than_allowed() -> None:
+    async with talking() as (server, pool):
+        assert await asyncio.gather(*(get(pool) for _ in range(20))) == [b"hello"] * 20
+        assert server.connections <= 2
+
+
+async def test_a_permit_is_asked_for_when_nothing_is_left_to_wait_for() -> None:
+    """One that had to wait for a connection may have lost its right to write meanwhile."""
+    async with talking() as (server, pool):
+        server.says = []
+        waiting = [asyncio.create_task(get(pool, seconds=0.2)) for _ in range(2)]
+        lost = asyncio.Event()
+
+        def permit() -> None:
+            assert not lost.is_set(), "not the leader any more"
+
+        late = asyncio.create_task(get(pool, permit=permit))
+        await asyncio.sleep(0.05)
+        lost.set()
+        with pytest.raises(AssertionError, match="not the leader"):
+            await late
+        await asyncio.gather(*waiting, return_exceptions=True)
+        assert len(server.asked) == 2
+
+
+async def test_a_stream_brings_all_that_arrived_and_ends_with_the_server() -> None:
+    async with talking() as (server, pool):
+        server.says = [PIECES]
+        async with pool.stream("/x", "", 5) as (head, parts):
+            assert head.status == 200
+            assert [part async for part in parts] == [b"hello\r\n world"]
+
+
+async def test_a_silent_stream_is_an_error() -> None:
+    async with talking() as (server, pool):
+        server.says = [PIECES[:-5]]
+        async with pool.stream("/x", "", 0.05) as (_, parts):
+            assert await anext(parts) == b"hello\r\n world"
+            with pytest.raises(TimeoutError):
+                await anext(parts)
