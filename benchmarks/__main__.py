@@ -1,7 +1,8 @@
 """All that `make bench` measures: contenders at two sizes, single jobs, changes of the leader; JSON lines, then tables.
 
 The script that makes the least writes and the operator take turns, because the machine's speed changes
-from minute to minute; their ratio is that of the medians. With `--write` the tables go to docs/performance.md.
+from minute to minute; their ratio is the median over neighbouring turns. With `--write` the tables go to
+docs/performance.md.
 """
 
 import argparse

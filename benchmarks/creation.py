@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from benchmarks import contenders, control_plane, objects
@@ -34,6 +35,7 @@ Settled = Callable[[objects.Object, int], bool]
 
 SCRIPTS = {"pods alone": "pods", "bare": "bare"}
 NAMES = (*SCRIPTS, *CONTENDERS)
+PAIR = ("bare", "operator")
 SLOWEST = 5.0  # pods a second, below which a contender is given up
 MEGABYTE = 1_000_000
 
@@ -60,7 +62,7 @@ def measure_all(cluster: Cluster, names: Sequence[str], jobs: int, pods: int = 4
 
 
 def summary(rows: Sequence[Figures]) -> Figures:
-    """The median of every figure of each contender, and how the operator stands to the least writes."""
+    """The median of every figure of each contender, and of how the operator stands to the least writes."""
     figures: Figures = {}
     for name in dict.fromkeys(str(row["contender"]) for row in rows):
         mine = [row for row in rows if row["contender"] == name]
@@ -69,9 +71,15 @@ def summary(rows: Sequence[Figures]) -> Figures:
             numbers = [value for value in values if not isinstance(value, str)]
             if numbers:
                 figures[f"{name} {figure}"] = round(statistics.median(numbers), 3)
-    if {"operator pods/s", "bare pods/s"} <= figures.keys():
-        figures["operator/bare"] = round(float(figures["operator pods/s"]) / float(figures["bare pods/s"]), 3)
+    if ratios := _ratios(rows):
+        figures["operator/bare"] = round(statistics.median(ratios), 3)
     return figures
+
+
+def _ratios(rows: Sequence[Figures]) -> list[float]:
+    """The operator's speed by that of the script just before it: the machine's own changes from minute to minute."""
+    pairs = [(script, run) for script, run in pairwise(rows) if (script["contender"], run["contender"]) == PAIR]
+    return [float(run["pods/s"]) / float(script["pods/s"]) for script, run in pairs]
 
 
 def main() -> int:
