@@ -16,7 +16,8 @@ JOB_UID = "training.kubedl.io/job-uid"
 
 def digest(sightings: Sightings, namespace: str) -> Object:
     """Jobs, pods and Services by name, and nothing of them that a second run could not repeat."""
-    jobs = {**sightings.all("tfjobs", namespace), **sightings.all("pytorchjobs", namespace)}
+    plurals = ("tfjobs", "pytorchjobs", "mpijobs")
+    jobs = {name: body for plural in plurals for name, body in sightings.all(plural, namespace).items()}
     owners = {body["metadata"]["uid"]: name for name, body in jobs.items()}
     return {
         "jobs": {name: of_job(body) for name, body in jobs.items()},

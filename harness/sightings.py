@@ -26,6 +26,7 @@ FOLLOWED = {
     "services": f"/api/v1/services?{LABELLED}",
     "tfjobs": f"{TRAINING}/tfjobs?",
     "pytorchjobs": f"{TRAINING}/pytorchjobs?",
+    "mpijobs": f"{TRAINING}/mpijobs?",
 }
 START = "watch=1&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
 SILENCE = 90.0

@@ -13,9 +13,9 @@ from harness.sightings import TRAINING, Sightings
 from testbed.api import Object
 from testbed.waiting import until
 
-PLURALS = {"TFJob": "tfjobs", "PyTorchJob": "pytorchjobs"}
-ROLES_FIELDS = {"TFJob": "tfReplicaSpecs", "PyTorchJob": "pytorchReplicaSpecs"}
-CONTAINERS = {"TFJob": "tensorflow", "PyTorchJob": "pytorch"}
+PLURALS = {"TFJob": "tfjobs", "PyTorchJob": "pytorchjobs", "MPIJob": "mpijobs"}
+ROLES_FIELDS = {"TFJob": "tfReplicaSpecs", "PyTorchJob": "pytorchReplicaSpecs", "MPIJob": "mpiReplicaSpecs"}
+CONTAINERS = {"TFJob": "tensorflow", "PyTorchJob": "pytorch", "MPIJob": "mpi"}
 ATTEMPT = "training.kubedl.io/attempt"
 LONG_AGO = datetime.timedelta(hours=1)  # pauses counted from then are over
 INTERVAL = 0.01

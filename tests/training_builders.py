@@ -16,6 +16,7 @@ from kubedl.api.training import JobStatus, ReplicaStatus, TrainingJob
 from kubedl.training import labels
 from kubedl.training.job import Replica
 from kubedl.training.kind import Kind
+from kubedl.training.kinds.mpi import MPI
 from kubedl.training.kinds.pytorch import PyTorch
 from kubedl.training.kinds.tensorflow import TensorFlow
 from kubedl.training.plan import Plan
@@ -65,6 +66,9 @@ class JobBuilder:
 
     def workers(self, replicas: int = 1, **fields: object) -> "JobBuilder":
         return self.role("Worker", replicas, **fields)
+
+    def launcher(self, **fields: object) -> "JobBuilder":
+        return self.role("Launcher", 1, **fields)
 
     def evaluator(self, **fields: object) -> "JobBuilder":
         return self.role("Evaluator", 1, **fields)
@@ -121,6 +125,11 @@ def tf_job(name: str = "mnist") -> JobBuilder:
 def torch_job(name: str = "resnet") -> JobBuilder:
     """A PyTorchJob without roles yet."""
     return JobBuilder(PyTorch(), name)
+
+
+def mpi_job(name: str = "pi") -> JobBuilder:
+    """An MPIJob without roles yet."""
+    return JobBuilder(MPI(), name)
 
 
 @dataclass(frozen=True)

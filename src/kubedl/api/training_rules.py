@@ -19,17 +19,19 @@ NOT_YET = {
 }
 
 
-def job_rules(replicas_field: str, roles: Sequence[str], container: str) -> tuple[Rule, ...]:
+def job_rules(replicas_field: str, roles: Sequence[str], container: str, container_field: str = "") -> tuple[Rule, ...]:
     """The rules of a kind whose roles stand in `spec.<replicas_field>`, and whose work is done in `container`.
 
-    The field must be bounded by `Meta(max_length=…)`.
+    The field must be bounded by `Meta(max_length=…)`. Where `spec.<container_field>` names the container, it has a
+    default.
     """
     return (
         *_name_rules(replicas_field),
-        *_role_rules(f"spec.{replicas_field}", roles, container),
+        *_role_rules(f"spec.{replicas_field}", roles),
+        _container_rule(replicas_field, container, container_field),
         *_dependency_rules(f"spec.{replicas_field}", roles),
         _resize_rule(replicas_field),
-        *_rules_of_what_is_to_come(),
+        *scheduling_rules("spec.schedulingPolicy"),
     )
 
 
@@ -42,6 +44,20 @@ def job_columns() -> tuple[Column, ...]:
         Column("Model-Version", "string", ".status.modelVersionName"),
         Column("Ready", "string", ".status.ready", priority=1, description="Pods that are ready, of those wanted."),
         Column("Queue", "string", ".spec.schedulingPolicy.queue", priority=1),
+    )
+
+
+def scheduling_rules(place: str) -> tuple[Rule, ...]:
+    """Wishes that would be ignored are refused instead: nobody shall believe that they hold."""
+    return tuple(
+        Rule(
+            f"!has(self.{field})" + (f" || self.{field} == ''" if field == "queue" else ""),
+            f"{field} cannot be honoured yet: this version does not know {what}; remove the field",
+            field=f".{field}",
+            at=place,
+            reason="FieldValueForbidden",
+        )
+        for field, what in NOT_YET.items()
     )
 
 
@@ -68,7 +84,7 @@ def _name_rules(replicas_field: str) -> tuple[Rule, ...]:
     )
 
 
-def _role_rules(place: str, roles: Sequence[str], container: str) -> tuple[Rule, ...]:
+def _role_rules(place: str, roles: Sequence[str]) -> tuple[Rule, ...]:
     names = ", ".join(roles)
     as_declared = f"role in {list(roles)!r}"
     known = f"role.lowerAscii() in {[role.lower() for role in roles]!r}"
@@ -88,12 +104,27 @@ def _role_rules(place: str, roles: Sequence[str], container: str) -> tuple[Rule,
             message_expression=f"'role %s is there twice, in upper and lower case'"
             f".format([self.filter(role, {twice})[0].lowerAscii()])",
         ),
-        Rule(
+    )
+
+
+def _container_rule(replicas_field: str, container: str, container_field: str) -> Rule:
+    if not container_field:
+        return Rule(
             f"self.exists(item, item.name == '{container}')",
             f"a container named {container}, which does the work of the role",
-            at=f"{place}.*.template.spec.containers",
+            at=f"spec.{replicas_field}.*.template.spec.containers",
             reason="FieldValueRequired",
-        ),
+        )
+    specs = f"self.{replicas_field}"
+    present = f"{specs}[role].template.spec.containers.exists(item, item.name == self.{container_field})"
+    return Rule(
+        f"{specs}.all(role, {present})",
+        f"every role has the container that {container_field} names, which does its work",
+        field=f".{replicas_field}",
+        at="spec",
+        message_expression=f"'a container named %s, which does the work of the role, is missing in %s'"
+        f".format([self.{container_field}, {specs}.filter(role, !{present})[0]])",
+        reason="FieldValueRequired",
     )
 
 
@@ -157,18 +188,4 @@ def _resize_rule(replicas_field: str) -> Rule:
         field=f".{replicas_field}",
         at="spec",
         reason="FieldValueForbidden",
-    )
-
-
-def _rules_of_what_is_to_come() -> tuple[Rule, ...]:
-    """Wishes that would be ignored are refused instead: nobody shall believe that they hold."""
-    return tuple(
-        Rule(
-            f"!has(self.{field})" + (f" || self.{field} == ''" if field == "queue" else ""),
-            f"{field} cannot be honoured yet: this version does not know {what}; remove the field",
-            field=f".{field}",
-            at="spec.schedulingPolicy",
-            reason="FieldValueForbidden",
-        )
-        for field, what in NOT_YET.items()
     )

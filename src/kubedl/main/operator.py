@@ -48,6 +48,7 @@ GRANTS = (
     Grant("", ("services",), (*READ, "create"), "The names of replicas."),
     Grant("", ("nodes",), ("list", "watch"), "Notice nodes that are lost.", cluster_scoped=True),
     Grant("", ("events",), ("get", "create", "patch"), "Tell people what happened."),
+    *(grant for kind in all_kinds() for grant in kind.grants),
     Grant("coordination.k8s.io", ("leases",), ("get", "create", "patch"), "Elect one operator that writes."),
 )
 

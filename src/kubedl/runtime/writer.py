@@ -25,16 +25,16 @@ class Writer:
     """Writes for one controller's objects."""
 
     def __init__(self, client: Client, gate: Gate) -> None:
-        self._client = client
+        self.client = client
         self._gate = gate
 
     async def create(self, owner: Object, resource: Resource[ObjectT], body: Mapping[str, Any]) -> ObjectT:
         """Make an object that belongs to `owner`, or recognise it when it is there already."""
         key = owner.metadata.key
         try:
-            made = await self._client.create(resource, key.namespace, body)
+            made = await self.client.create(resource, key.namespace, body)
         except AlreadyExistsError:
-            made = await self._client.get(resource, Key(key.namespace, body["metadata"]["name"]))
+            made = await self.client.get(resource, Key(key.namespace, body["metadata"]["name"]))
             if not _belongs(made, owner):
                 raise OccupiedError(resource.kind, made.metadata.name) from None
         self._gate.wrote(key, resource, made.metadata.resource_version)
@@ -43,7 +43,7 @@ class Writer:
     async def expect_absent(self, owner: Object, resource: Resource[ObjectT], name: str) -> None:
         """Ask the server itself whether the owner's object, which no cache has, is gone; ConflictError if it is not."""
         try:
-            found = await self._client.get(resource, Key(owner.metadata.namespace, name))
+            found = await self.client.get(resource, Key(owner.metadata.namespace, name))
         except NotFoundError:
             return
         if not _belongs(found, owner):
@@ -56,7 +56,7 @@ class Writer:
     ) -> None:
         """Delete exactly this object; if it is gone or replaced already, all is well."""
         try:
-            last = await self._client.delete(resource, target.metadata.key, target.metadata.uid, grace_seconds)
+            last = await self.client.delete(resource, target.metadata.key, target.metadata.uid, grace_seconds)
         except (NotFoundError, ConflictError):
             return
         if last is not None:
@@ -66,9 +66,7 @@ class Writer:
         """Change the status of exactly this state of exactly this object; ConflictError if it is another by now."""
         meta = target.metadata
         guard = {"uid": meta.uid, "resourceVersion": meta.resource_version}
-        made = await self._client.patch(
-            resource, meta.key, {"metadata": guard, "status": changes}, subresource="status"
-        )
+        made = await self.client.patch(resource, meta.key, {"metadata": guard, "status": changes}, subresource="status")
         self._gate.wrote(meta.key, resource, made.metadata.resource_version)
         return made
 

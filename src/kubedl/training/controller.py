@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -10,11 +11,11 @@ import msgspec
 
 from kubedl.api.conditions import Condition, find, is_true, set_condition
 from kubedl.api.training import JobStatus, TrainingJob
-from kubedl.kube.errors import ApiError, ForbiddenError, InvalidError
+from kubedl.kube.errors import AlreadyExistsError, ApiError, ForbiddenError, InvalidError
 from kubedl.runtime.events import Recorder, Reference
 from kubedl.runtime.store import Store
 from kubedl.runtime.writer import OccupiedError, Writer, merge_changes
-from kubedl.training import pods, services, tally
+from kubedl.training import companions, pods, services, tally
 from kubedl.training.kind import Kind
 from kubedl.training.plan import Creation, Plan
 from kubedl.training.planner import plan
@@ -179,6 +180,8 @@ class JobController:
         work += [self._create_pod(snapshot, creation) for creation in decided.creations]
         size = FIRST_BATCH
         try:
+            if decided.create_service:  # which is thus also the sign that everything before it was made
+                await self._accompany(snapshot)
             while work:
                 batch, work = work[:size], work[size:]
                 await _all(batch)
@@ -189,6 +192,14 @@ class JobController:
             for unsent in work:
                 unsent.close()
         return None
+
+    async def _accompany(self, snapshot: Snapshot) -> None:
+        kind, job = snapshot.kind, snapshot.job
+        for companion in kind.companions(job):
+            # One that is there is this very job's, by its name; so the right to read is not needed.
+            with suppress(AlreadyExistsError):
+                body = companions.render(kind, job, companion)
+                await self._writer.client.create(companion.resource, job.namespace, body)
 
     async def _create_pod(self, snapshot: Snapshot, creation: Creation) -> None:
         domain = snapshot.settings.cluster_domain

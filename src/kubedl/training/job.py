@@ -85,6 +85,10 @@ class Job:
         """The name by which other pods of the cluster find it."""
         return f"{self.pod_name(replica)}.{self.name}.{self.namespace}.svc"
 
+    def companion_name(self, what: str) -> str:
+        """The name of an object beside the pods; no other job, earlier or later, has one of that name."""
+        return f"{self.name}-{what}-{self.uid[:8]}"
+
     def port(self, role: str) -> int:
         """The port that the user gave the kind's port name in this role, else the kind's."""
         if role not in self._ports:

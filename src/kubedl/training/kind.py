@@ -4,17 +4,28 @@ A kind is one file with one subclass of `Kind`, registered under the entry-point
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from kubedl.api.training import GROUP, VERSION, CleanPodPolicy, RestartScope, TrainingJob
 from kubedl.api.training_rules import job_columns, job_rules
 from kubedl.schema.crd import CustomResource, Rule, Scale
+from kubedl.schema.rbac import Grant
 from kubedl.training.job import Job, Replica, Role
 from kubedl.wire.meta import Resource
 
 Done = Mapping[str, frozenset[int]]  # role → the indexes that have succeeded
+
+
+@dataclass(frozen=True)
+class Companion:
+    """An object that a job's pods need beside their Service. Made once and never read again, so nobody watches it."""
+
+    resource: Resource[Any]
+    name: str  # a `Job.companion_name`: whoever finds it taken knows that this very job has it already
+    content: Mapping[str, Any]  # beside apiVersion, kind and metadata
 
 
 class Kind(ABC):
@@ -27,11 +38,13 @@ class Kind(ABC):
     replicas_field: ClassVar[str]  # where the spec has its roles, as users write it
     roles: ClassVar[tuple[Role, ...]]
     container: ClassVar[str]
+    container_field: ClassVar[str] = ""  # where a spec may name another one, as users write it
     port_name: ClassVar[str]
     port: ClassVar[int]
     clean_pod_policy: ClassVar[CleanPodPolicy] = "Running"
     rules: ClassVar[tuple[Rule, ...]] = ()
     scale: ClassVar[Scale | None] = None
+    grants: ClassVar[tuple[Grant, ...]] = ()  # what the operator may do for this kind alone
 
     @abstractmethod
     def environment(self, job: Job, replica: Replica) -> Mapping[str, str]:
@@ -45,6 +58,18 @@ class Kind(ABC):
         """What one death costs, unless the user says otherwise."""
         return "Replica"
 
+    def main_container(self, made: TrainingJob) -> str:
+        """The container that does the work."""
+        return self.container
+
+    def companions(self, job: Job) -> Iterable[Companion]:
+        """What is made before the Service, in this order; asked for only then, so it may hold what is new each time."""
+        return ()
+
+    def equip(self, job: Job, replica: Replica, pod: dict[str, Any]) -> dict[str, Any]:
+        """The pod, otherwise ready to be sent, with what this kind needs beyond its environment."""
+        return pod
+
     @cached_property
     def resource(self) -> Resource[TrainingJob]:
         """The kind as the API server knows it."""
@@ -53,15 +78,16 @@ class Kind(ABC):
     @cached_property
     def custom_resource(self) -> CustomResource:
         """From which its CRD is generated."""
+        roles = [role.name for role in self.roles]
         return CustomResource(
             resource=self.resource,
             short_names=self.short_names,
             columns=job_columns(),
-            rules=(*job_rules(self.replicas_field, [role.name for role in self.roles], self.container), *self.rules),
+            rules=(*job_rules(self.replicas_field, roles, self.container, self.container_field), *self.rules),
             scale=self.scale,
         )
 
     def job(self, made: TrainingJob) -> Job:
         """A view of one job of this kind, with the kind's defaults filled in."""
         roles = {role.name: role for role in self.roles}
-        return Job(made, roles, self.container, (self.port_name, self.port))
+        return Job(made, roles, self.main_container(made), (self.port_name, self.port))

@@ -47,7 +47,7 @@ def render(kind: Kind, job: Job, replica: Replica, attempt: int, *, scope: Resta
     port = job.port_name, job.port(replica.role)
     for container in spec["containers"]:
         _complete(container, environment, port, main=container["name"] == job.container)
-    return {
+    pod: Body = {
         "apiVersion": PODS.api_version,
         "kind": PODS.kind,
         "metadata": {
@@ -59,6 +59,7 @@ def render(kind: Kind, job: Job, replica: Replica, attempt: int, *, scope: Resta
         },
         "spec": spec,
     }
+    return kind.equip(job, replica, pod)
 
 
 def _restart_policy(policy: str, scope: RestartScope) -> str:

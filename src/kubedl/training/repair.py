@@ -11,7 +11,7 @@ import msgspec
 
 from kubedl.api.training import ReplicaStatus, RestartScope
 from kubedl.training import labels, tally
-from kubedl.training.job import Replica
+from kubedl.training.job import Job, Replica
 from kubedl.training.plan import Draft
 from kubedl.training.policies import backoff
 from kubedl.training.policies.clean import ENDED
@@ -59,7 +59,7 @@ def _each(draft: Draft, sightings: list[Sighting], failures: list[Failure]) -> O
     seen = {sighting.replica: sighting for sighting in sightings}
     for failure in failures:
         if failure.cost is Cost.JOB:
-            if job.roles[failure.replica.role].fatal:
+            if _is_fatal(job, sightings, failure.replica.role):
                 return "ReplicaFailed", f"{_name(failure.replica)} {failure.text}"
             continue
         before = draft.status.replica_statuses.get(failure.replica.role, ReplicaStatus()).attempts
@@ -80,7 +80,7 @@ def _together(draft: Draft, sightings: list[Sighting], failures: list[Failure]) 
     fatal = [
         failure
         for failure in failures
-        if failure.cost is not Cost.JOB or snapshot.job.roles[failure.replica.role].fatal
+        if failure.cost is not Cost.JOB or _is_fatal(snapshot.job, sightings, failure.replica.role)
     ]
     silent = any(sighting.current is not None and sighting.current.status.phase not in ENDED for sighting in sightings)
     verdict = judge_together(fatal, silent, snapshot.settings.settle, snapshot.now)
@@ -122,6 +122,15 @@ def _failure(draft: Draft, sighting: Sighting) -> Failure | None:
         draft.confirm.append(snapshot.job.pod_name(replica))
         return Failure(replica, Cost.NOTHING, LONG_AGO, "was deleted while no operator looked")
     return None
+
+
+def _is_fatal(job: Job, sightings: list[Sighting], role: str) -> bool:
+    """Whether one of this role that failed for good fails the job: also if somebody still waits for it, in vain."""
+    if job.roles[role].fatal:
+        return True
+    waiting = {one.replica.role for one in sightings if one.pod is None and one.gone is None and not one.succeeded}
+    upstream = {dependency.upstream.lower() for name in waiting for dependency in job.roles[name].depends_on}
+    return role.lower() in upstream
 
 
 def _was_complete(draft: Draft, role: str) -> bool:

@@ -20,14 +20,15 @@ class _Port(Record, frozen=True):
     container_port: int | None = None
 
 
-class _Variable(Record, frozen=True):
+class _Named(Record, frozen=True):
     name: str | None = None
 
 
 class _Container(Record, frozen=True):
     name: str
-    env: tuple[_Variable, ...] | None = None
+    env: tuple[_Named, ...] | None = None
     ports: tuple[_Port, ...] | None = None
+    volume_mounts: tuple[_Named, ...] | None = None
 
 
 class _Dns(Record, frozen=True):
@@ -42,6 +43,7 @@ class _Metadata(Record, frozen=True):
 class _Spec(Record, frozen=True):
     containers: tuple[_Container, ...]
     dns_config: _Dns | None = None
+    volumes: tuple[_Named, ...] | None = None
 
 
 class _Template(Record, frozen=True):

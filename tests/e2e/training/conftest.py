@@ -27,7 +27,7 @@ def operator(two_nodes: Cluster) -> Iterator[Operator]:
 @pytest.fixture(scope="session")
 def images(two_nodes: Cluster, torch_image: str) -> dict[str, str]:
     """The image of each kind's container."""
-    return {"pytorch": torch_image, "tensorflow": two_nodes.image("tensorflow")}
+    return {"pytorch": torch_image, "tensorflow": two_nodes.image("tensorflow"), "mpi": two_nodes.image("mpi")}
 
 
 @pytest.fixture

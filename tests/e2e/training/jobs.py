@@ -29,6 +29,8 @@ class Training:
     command: tuple[str, ...]
     spec: Object = field(default_factory=dict)
     pinned: str | None = None  # the node of all that are not workers
+    policy: str = "ExitCode"
+    serving: frozenset[str] = frozenset()  # roles that run what their kind gives them
 
     @property
     def leader(self) -> str:
@@ -43,7 +45,7 @@ class Training:
     def build(self, image: str, *, held: bool = False) -> Object:
         """The job as it is created; a held one goes on until its checkpoints are released."""
         replicas = {
-            role: {"replicas": count, "restartPolicy": "ExitCode", "template": self._template(role, image, held)}
+            role: {"replicas": count, "restartPolicy": self.policy, "template": self._template(role, image, held)}
             for role, count in self.roles.items()
         }
         return {
@@ -71,7 +73,8 @@ class Training:
                 "volumeMounts": [{"name": name, "mountPath": path} for name, path in mounts.items()],
             },
         )
-        builder = builder.running(*self.command).environment(**variables)
+        builder = builder.environment(**variables)
+        builder = builder if role in self.serving else builder.running(*self.command)
         body = self._spread(builder).build() if role == "Worker" else self._pinned(builder).build()
         return {"metadata": {"labels": body["metadata"]["labels"]}, "spec": body["spec"]}
 
@@ -139,4 +142,17 @@ TORCHRUN = Training(
     roles={"Master": 1, "Worker": 3},
     command=("torchrun", _script("ddp.py")),
     pinned="node1",
+)
+PI = Training(
+    name="pi",
+    kind="MPIJob",
+    plural="mpijobs",
+    container="mpi",
+    replicas_field="mpiReplicaSpecs",
+    roles={"Launcher": 1, "Worker": 2},
+    command=("mpirun", "-np", "4", "python3", _script("pi.py")),
+    spec={"slotsPerWorker": 2},
+    pinned="node1",
+    policy="OnFailure",
+    serving=frozenset({"Worker"}),
 )

@@ -79,11 +79,20 @@ def templates() -> Documents:
     variable = st.fixed_dictionaries({}, optional={"name": WORDS | ANYTHING, "value": ANYTHING})
     port = st.fixed_dictionaries(
         {},
-        optional={"name": st.sampled_from(["tfjob-port", "pytorchjob-port"]), "containerPort": st.just(9) | ANYTHING},
+        optional={
+            "name": st.sampled_from(["tfjob-port", "pytorchjob-port", "mpi-port"]),
+            "containerPort": st.just(9) | ANYTHING,
+        },
     )
     container = st.fixed_dictionaries(
-        {"name": st.sampled_from(["tensorflow", "pytorch", "proxy"])},
-        optional={"env": st.lists(variable, max_size=2) | ANYTHING, "ports": st.lists(port, max_size=2) | ANYTHING},
+        {"name": st.sampled_from(["tensorflow", "pytorch", "mpi", "proxy"])},
+        optional={
+            "env": st.lists(variable, max_size=2) | ANYTHING,
+            "ports": st.lists(port, max_size=2) | ANYTHING,
+            "volumeMounts": ANYTHING,
+            "command": ANYTHING,
+            "readinessProbe": ANYTHING,
+        },
     )
     spec = st.fixed_dictionaries(
         {"containers": st.lists(container | ANYTHING, max_size=2) | st.lists(container, min_size=1, max_size=2)},
@@ -91,6 +100,7 @@ def templates() -> Documents:
             "dnsConfig": ANYTHING,
             "serviceAccountName": ANYTHING,
             "priorityClassName": ANYTHING,
+            "volumes": ANYTHING,
             "new": ANYTHING,
         },
     )

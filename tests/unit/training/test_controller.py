@@ -8,14 +8,16 @@ import pytest
 
 from kubedl.api.conditions import find, is_true
 from kubedl.api.training import TrainingJob
+from kubedl.training.ssh import SECRETS
 from kubedl.wire.core import PODS, SERVICES
 from kubedl.wire.meta import Resource
-from tests.training_builders import NOW, JobBuilder, tf_job
+from tests.training_builders import NOW, JobBuilder, mpi_job, tf_job
 from tests.unit.training.api_model import ApiModel, Crash, Harm
 from tests.unit.training.operator_model import OperatorModel
 from tests.unit.training.world_model import World
 
 JOB = tf_job("mnist").workers(2).scope("Replica")
+MPI = mpi_job("pi").workers(2).launcher()
 
 
 class Stage:
@@ -39,6 +41,10 @@ class Stage:
         self.operator.reconcile(self._runner, harm)
         return list(self.writes)
 
+    def restart(self) -> None:
+        """Another operator takes over."""
+        self.operator = OperatorModel(self.world.api, self.world.kind, self.job.metadata.key, self._write)
+
     def run_pods(self) -> None:
         """All of them."""
         while self.world.bind(0, 0) or self.world.start(0):
@@ -47,7 +53,9 @@ class Stage:
 
     def _write(self, _: OperatorModel, verb: str, resource: Resource[Any], what: Any) -> None:  # noqa: ANN401
         name = what["metadata"].get("name", "status") if isinstance(what, dict) else what.name
-        self.writes.append(f"{verb} {resource.plural} {name}" if resource in (PODS, SERVICES) else verb)
+        self.writes.append(
+            verb if resource is self.operator.controller.kind.resource else f"{verb} {resource.plural} {name}"
+        )
 
 
 @pytest.fixture
@@ -67,6 +75,56 @@ def test_creations_come_first_and_the_status_speaks_of_them(runner: asyncio.Runn
         "patch",
     ]
     assert stage.look() == []
+
+
+def test_companions_come_before_the_service(runner: asyncio.Runner) -> None:
+    """So a Service proves that they were made. They belong to the job, and are its own by name."""
+    stage = Stage(MPI, runner)
+    assert stage.look() == [
+        "create secrets pi-ssh-job-1",
+        "create services pi",
+        "create pods pi-worker-0",
+        "create pods pi-worker-1",
+        "patch",
+    ]
+    assert stage.look() == []
+    (secret,) = stage.world.api.all(SECRETS)
+    assert secret.metadata.controller.uid == stage.job.metadata.uid
+
+
+@pytest.mark.parametrize("harm", ["lost after", "crash after"])
+def test_a_companion_that_is_there_is_taken_for_made(runner: asyncio.Runner, harm: Harm) -> None:
+    """Nobody asks whose it is: no other job could have that name."""
+    stage = Stage(MPI, runner)
+    if harm == "crash after":
+        with pytest.raises(Crash):
+            stage.look((0, harm))
+        stage.restart()
+    else:
+        stage.look((0, harm))
+    before = list(stage.world.api.all(SECRETS))
+    assert stage.look()[:2] == ["create secrets pi-ssh-job-1", "create services pi"]
+    assert list(stage.world.api.all(SECRETS)) == before
+    assert len(stage.world.pods()) == 2
+
+
+def test_without_its_companion_nothing_of_a_job_is_made(runner: asyncio.Runner) -> None:
+    """Its pods could not start; the job says why, and it is tried again."""
+    stage = Stage(MPI, runner)
+    assert stage.look((0, "refused")) == ["patch"]
+    assert is_true(stage.job.status.conditions, "Blocked")
+    assert stage.job.status.replica_statuses["Worker"].active == 0
+    assert len(stage.look()) == 5
+    assert not is_true(stage.job.status.conditions, "Blocked")
+
+
+def test_a_service_that_was_deleted_brings_no_second_companion(runner: asyncio.Runner) -> None:
+    """Pods that run have the first."""
+    stage = Stage(MPI, runner)
+    stage.look()
+    stage.world.api.drop(SERVICES, stage.job.metadata.key)
+    assert stage.look() == ["create secrets pi-ssh-job-1", "create services pi"]
+    assert len(list(stage.world.api.all(SECRETS))) == 1
 
 
 def test_the_status_comes_before_deletions(runner: asyncio.Runner) -> None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.properties import tried
-from tests.training_builders import JobBuilder, tf_job, torch_job
+from tests.training_builders import JobBuilder, mpi_job, tf_job, torch_job
 from tests.unit.training.simulation import DEEDS, HARMS, MOVES, Simulation, Step, run
 
 OFTEN = ("work", "work", "work", "look", "look and suffer", "deliver", "exit", "exit", "exit", "reap", "start")
@@ -25,7 +25,7 @@ def replica_specs(roles: tuple[str, ...]) -> st.SearchStrategy[dict[str, object]
 
 @st.composite
 def jobs(draw: st.DrawFn) -> JobBuilder:
-    """Small jobs of both kinds, with any policies."""
+    """Small jobs of several kinds, with any policies."""
     builder, roles = draw(
         st.sampled_from(
             [
@@ -35,11 +35,12 @@ def jobs(draw: st.DrawFn) -> JobBuilder:
                 (tf_job(), ("Worker", "Evaluator")),
                 (torch_job(), ("Master", "Worker")),
                 (torch_job(), ("Worker",)),
+                (mpi_job(), ("Worker", "Launcher")),
             ]
         )
     )
     for place, role in enumerate(roles):
-        replicas = 1 if role in ("Master", "Chief", "Evaluator") else draw(st.integers(1, 3))
+        replicas = 1 if role in ("Master", "Chief", "Evaluator", "Launcher") else draw(st.integers(1, 3))
         builder = builder.role(role, replicas, **draw(replica_specs(roles[:place]) if place else policies()))
     spec = st.fixed_dictionaries(
         {},
@@ -146,11 +147,14 @@ def test_a_story(name: str) -> None:
 RUNNING: Step = ("work until running", 0, 0)
 REPAIRED: list[Step] = [("work", 0, 0), ("pass time", 4, 0), RUNNING]
 GANG = torch_job().master().workers(2)
+LAUNCHED = mpi_job().workers(2).launcher(restartPolicy="ExitCode")
 SERVED = tf_job().ps(1).workers(2).with_spec(successPolicy="AllWorkers")
 LIVES: dict[str, tuple[JobBuilder, list[Step]]] = {
     "a replica is killed": (SERVED, [RUNNING, ("exit", 1, 2), *REPAIRED]),
     "a replica is deleted": (SERVED, [RUNNING, ("delete pod", 1, 0), *REPAIRED]),
     "one of a collective is killed": (GANG, [RUNNING, ("exit", 1, 2), *REPAIRED]),
+    "a launcher is killed": (LAUNCHED, [RUNNING, ("exit", 0, 2), *REPAIRED]),
+    "a worker of a launcher is deleted": (LAUNCHED, [RUNNING, ("delete pod", 1, 0), *REPAIRED]),
     "its node is lost": (GANG, [RUNNING, ("lose node", 1, 0), *REPAIRED]),
     "suspended and resumed": (GANG, [RUNNING, ("suspend", 0, 0), ("work", 0, 0), ("resume", 0, 0), *REPAIRED]),
     "too many retries": (GANG.with_spec(backoffLimit=0, cleanPodPolicy="All"), [RUNNING, ("exit", 0, 2)]),

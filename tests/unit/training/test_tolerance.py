@@ -2,6 +2,7 @@
 
 import pytest
 
+from kubedl.api.training import Dependency
 from kubedl.training.job import Role
 from kubedl.training.kinds.tensorflow import TensorFlow
 from tests.training_builders import JobBuilder, after, decide, pod
@@ -11,6 +12,15 @@ class Tolerant(TensorFlow):
     """A TFJob that does not care for its evaluator."""
 
     roles = (Role("Worker"), Role("Evaluator", fatal=False))  # type: ignore[assignment]
+
+
+class Awaited(TensorFlow):
+    """A TFJob whose evaluator waits for workers that may fail."""
+
+    roles = (  # type: ignore[assignment]
+        Role("Worker", fatal=False),
+        Role("Evaluator", after=(Dependency(upstream="Worker", phase="Ready"),)),
+    )
 
 
 JOB = JobBuilder(Tolerant(), "mnist").workers(2).evaluator()
@@ -43,3 +53,14 @@ def test_it_does_not_speak_for_the_others() -> None:
         JOB.scope("Job"), pod(JOB, "Worker").failed(2, at=0), WORKERS[1], EVALUATOR.failed(1, at=-50), now=20
     )
     assert failed.wake_at == after(60)
+
+
+@pytest.mark.parametrize("scope", ["Replica", "Job"])
+def test_it_may_not_fail_while_somebody_waits_for_it(scope: str) -> None:
+    """They would wait for ever. Whoever has started does not."""
+    job = JobBuilder(Awaited(), "mnist").workers(2).evaluator().scope(scope)
+    workers = [pod(job, "Worker", 0).running(), pod(job, "Worker", 1).failed(1, at=-99)]
+    waiting = decide(job, *workers)
+    assert (waiting.status.state, waiting.status.reason) == ("Failed", "ReplicaFailed")
+    started = decide(job, *workers, pod(job, "Evaluator").running())
+    assert started.status.state != "Failed"

@@ -13,6 +13,8 @@ from typing import Self
 
 RELEASE = "release"
 PROGRESS = "progress"
+FAIL = "fail"  # a file that makes one run fail, with this code
+FAILURE = 7
 
 
 @dataclass(frozen=True)
