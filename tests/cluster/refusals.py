@@ -116,8 +116,22 @@ REFUSALS = {
     ),
     "circle": Refusal(
         both(with_role("PS", "Chief"), with_role("Chief", "ps")),
-        "spec.tfReplicaSpecs: Invalid value: dependsOn goes in a circle: these roles would wait for each other "
-        "for ever",
+        "spec.tfReplicaSpecs: Invalid value: dependsOn goes in a circle: Chief waits for PS, PS waits for Chief",
+    ),
+    "circle with the order of the kind": Refusal(
+        with_role("PS", "Worker"),
+        "spec.tfReplicaSpecs: Invalid value: dependsOn goes in a circle: Worker waits for PS (the order of this kind, "
+        "unless it has a dependsOn of its own), PS waits for Worker",
+    ),
+    "circle behind others": Refusal(
+        both(
+            with_role("PS", "Master"),
+            with_role("Chief", "Master"),
+            with_role("Master", "Evaluator"),
+            with_role("evaluator", "chief"),
+        ),
+        "spec.tfReplicaSpecs: Invalid value: dependsOn goes in a circle: Chief waits for Master, "
+        "Master waits for Evaluator, Evaluator waits for Chief",
     ),
     "gang": Refusal(
         lambda job: job["spec"].update(schedulingPolicy={"minAvailable": 2}),
