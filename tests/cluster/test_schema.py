@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args
 
 import msgspec
 import pytest
@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import Meta
 
-from kubedl.api.training import GROUP, VERSION, JobSpec, JobStatus, ReplicaSpec, TrainingJob
+from kubedl.api.training import GROUP, VERSION, JobSpec, JobStatus, ReplicaSpec, SuccessPolicy, TrainingJob
 from kubedl.api.training_rules import job_columns, job_rules
 from kubedl.schema.crd import CustomResource
 from kubedl.schema.manifest import to_yaml
@@ -26,7 +26,7 @@ from testbed.api import ApiError, is_true
 from testbed.cluster import Cluster
 from testbed.errors import TestbedError
 from testbed.waiting import until
-from tests.cluster.refusals import REFUSALS, ROLES, Change, Object, both, manifest, with_role, worker
+from tests.cluster.refusals import REFUSALS, ROLES, Change, Object, both, manifest, retrying, with_role, worker
 from tests.unit.schema.openapi import values_of
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -139,6 +139,10 @@ def test_kubectl_prints_the_sentence_and_nothing_else(cluster: Cluster, namespac
     assert str(refused.value).endswith(f"ended with 1: {printed}")
 
 
+def _succeeding(job: Object, policy: str) -> None:
+    job["spec"]["successPolicy"] = policy
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -147,6 +151,13 @@ def test_kubectl_prints_the_sentence_and_nothing_else(cluster: Cluster, namespac
         pytest.param(lambda job: job["spec"].update(suspend=None, backoffLimit=None), id="null is absent"),
         pytest.param(
             lambda job: job["spec"].update(schedulingPolicy={"priorityClassName": "high", "queue": ""}), id="class"
+        ),
+        pytest.param(retrying("1", "130", "137-143", "200-255", "255-255"), id="exit codes"),
+        pytest.param(both(retrying(), lambda job: worker(job).update(oomPolicy="Retry")), id="nothing but memory"),
+        pytest.param(lambda job: worker(job).update(failurePolicy="FailReplica"), id="a replica that may fail"),
+        *(
+            pytest.param(partial(_succeeding, policy=policy), id=f"success by {policy or 'the kind'}")
+            for policy in get_args(SuccessPolicy)
         ),
         pytest.param(both(with_role("pS"), with_role("chief", "PS", "worker")), id="case does not matter"),
     ],

@@ -10,6 +10,7 @@ Rules are evaluated again with every write of a status, so each first asks what 
 from collections.abc import Sequence
 
 from kubedl.api.dependency_rules import Order, dependency_rules
+from kubedl.api.policy_rules import success_rule
 from kubedl.schema.crd import Column, Rule
 
 NO_ORDER: Order = {}
@@ -30,6 +31,7 @@ def job_rules(replicas_field: str, roles: Sequence[str], container: str, order: 
         *_name_rules(replicas_field),
         *_role_rules(f"spec.{replicas_field}", roles, container),
         *dependency_rules(f"spec.{replicas_field}", roles, order),
+        success_rule(replicas_field, roles),
         _resize_rule(replicas_field),
         *_rules_of_what_is_to_come(),
     )

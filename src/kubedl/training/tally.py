@@ -1,7 +1,7 @@
 """Which replicas are where: pods matched to the replicas that the job should have, and the counts in its status."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 import msgspec
@@ -54,15 +54,16 @@ def done(sightings: list[Sighting]) -> Done:
     return {role: frozenset(members) for role, members in found.items()}
 
 
-def progress(job: Job, sightings: list[Sighting]) -> dict[str, Progress]:
-    """How far each role has come."""
+def progress(job: Job, sightings: list[Sighting], without: Collection[Replica] = ()) -> dict[str, Progress]:
+    """How far each role has come, of replicas that are not given up."""
+    wanted = {role: job.count(role) - sum(lost.role == role for lost in without) for role in job.roles}
     counts = {role: [0, 0, 0] for role in job.roles}
     for sighting in sightings:
         count, pod = counts[sighting.replica.role], sighting.current
         count[0] += sighting.succeeded or is_running(pod)
         count[1] += sighting.succeeded or (is_running(pod) and _is_ready(pod))
         count[2] += sighting.succeeded
-    return {role: Progress(job.count(role), *count) for role, count in counts.items()}
+    return {role: Progress(wanted[role], *count) for role, count in counts.items()}
 
 
 def record_success(draft: Draft, sightings: list[Sighting]) -> None:
@@ -113,7 +114,9 @@ def running(sightings: list[Sighting]) -> int:
 def restarts(sighting: Sighting) -> int:
     """How often its kubelet has restarted a replica in place, in this attempt."""
     pod = sighting.current or sighting.gone
-    return sum(status.restart_count for status in pod.status.container_statuses) if pod is not None else 0
+    if pod is None:
+        return 0
+    return sum(one.restart_count for one in (*pod.status.init_container_statuses, *pod.status.container_statuses))
 
 
 def forget(draft: Draft) -> None:
