@@ -23,7 +23,7 @@ from kubedl.training.plan import Plan
 from kubedl.training.planner import plan
 from kubedl.training.snapshot import Settings, Snapshot
 from kubedl.wire import codec
-from kubedl.wire.core import ContainerState, ContainerStatus, Pod, PodCondition, PodSpec, PodStatus, Terminated
+from kubedl.wire.core import ContainerState, ContainerStatus, Pod, PodCondition, PodSpec, PodStatus, Terminated, Waiting
 from kubedl.wire.meta import ObjectMeta, OwnerReference
 
 NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
@@ -166,6 +166,13 @@ class PodBuilder:
     def failed(self, code: int, at: float = 0, *, reason: str = "", why: str = "Error") -> "PodBuilder":
         """Its main container ended with this code; `reason` is the kubelet's about the pod, `why` about the code."""
         return self._ended("Failed", code, at, reason=reason, why=why)
+
+    def failed_before(self, code: int, name: str, at: float = 0, *, why: str = "Error") -> "PodBuilder":
+        """An init container ended with this code, so the main one never ran."""
+        ended = Terminated(exit_code=code, reason=why, finished_at=after(at))
+        init = ContainerStatus(name=name, state=ContainerState(terminated=ended))
+        main = ContainerStatus(name=self.job.kind.container, state=ContainerState(waiting=Waiting()))
+        return self._status(phase="Failed", init_container_statuses=(init,), container_statuses=(main,))
 
     def refused(self, reason: str) -> "PodBuilder":
         """Failed before any container ran."""

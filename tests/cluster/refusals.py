@@ -12,6 +12,10 @@ Change = Callable[[Object], object]
 MANIFEST = Path(__file__).parents[1] / "manifests" / "tfjob-with-model.yaml"
 ROLES = ("PS", "Chief", "Master", "Worker", "Evaluator")
 NAMES = ", ".join(ROLES)
+EXITS = (
+    "spec.tfReplicaSpecs[Worker].exitCodes.retryable: Invalid value: exit codes of failures go from 1 to 255, alone or "
+    'as a range upwards, as in "137" or "200-255"'
+)
 
 
 def manifest() -> Object:
@@ -40,6 +44,11 @@ def with_role(name: str, *upstream: str) -> Change:
 def both(*changes: Change) -> Change:
     """One change after the other."""
     return lambda job: [change(job) for change in changes]
+
+
+def retrying(*codes: str) -> Change:
+    """Has the worker tried again after these exit codes."""
+    return lambda job: worker(job).update(restartPolicy="ExitCode", exitCodes={"retryable": list(codes)})
 
 
 class Refusal(NamedTuple):
@@ -116,8 +125,52 @@ REFUSALS = {
     ),
     "circle": Refusal(
         both(with_role("PS", "Chief"), with_role("Chief", "ps")),
-        "spec.tfReplicaSpecs: Invalid value: dependsOn goes in a circle: these roles would wait for each other "
-        "for ever",
+        "spec.tfReplicaSpecs: Invalid value: dependsOn goes in a circle: Chief waits for PS, PS waits for Chief",
+    ),
+    "circle with the order of the kind": Refusal(
+        with_role("PS", "Worker"),
+        "spec.tfReplicaSpecs: Invalid value: dependsOn goes in a circle: Worker waits for PS (the order of this kind, "
+        "unless it has a dependsOn of its own), PS waits for Worker",
+    ),
+    "circle behind others": Refusal(
+        both(
+            with_role("PS", "Master"),
+            with_role("Chief", "Master"),
+            with_role("Master", "Evaluator"),
+            with_role("evaluator", "chief"),
+        ),
+        "spec.tfReplicaSpecs: Invalid value: dependsOn goes in a circle: Chief waits for Master, "
+        "Master waits for Evaluator, Evaluator waits for Chief",
+    ),
+    "exit code of success": Refusal(
+        retrying("137", "0"),
+        f'{EXITS}; "0" is neither',
+    ),
+    "exit code that cannot be": Refusal(retrying("200-256"), f'{EXITS}; "200-256" is neither'),
+    "range downwards": Refusal(retrying("143-137"), f'{EXITS}; "143-137" is neither'),
+    "exit code in words": Refusal(retrying("SIGKILL"), f'{EXITS}; "SIGKILL" is neither'),
+    "exit codes nobody looks at": Refusal(
+        both(retrying("137"), lambda job: worker(job).update(restartPolicy="OnFailure")),
+        "spec.tfReplicaSpecs[Worker].exitCodes: Invalid value: exitCodes holds under restartPolicy ExitCode only; "
+        "write that beside it",
+    ),
+    "want of memory under the default policy": Refusal(
+        both(lambda job: worker(job).update(oomPolicy="Fail"), lambda job: worker(job).pop("restartPolicy")),
+        "spec.tfReplicaSpecs[Worker].oomPolicy: Invalid value: oomPolicy holds under restartPolicy ExitCode only; "
+        "write that beside it",
+    ),
+    "failure policy of others": Refusal(
+        lambda job: worker(job).update(failurePolicy="Ignore"),
+        'spec.tfReplicaSpecs.Worker.failurePolicy: Unsupported value: "Ignore": '
+        'supported values: "FailJob", "FailReplica"',
+    ),
+    "any of no workers": Refusal(
+        both(
+            with_role("Chief"),
+            lambda job: job["spec"]["tfReplicaSpecs"].pop("Worker"),
+            lambda job: job["spec"].update(successPolicy="AnyWorker"),
+        ),
+        "spec.successPolicy: Invalid value: AnyWorker needs a role Worker, which this job does not have",
     ),
     "gang": Refusal(
         lambda job: job["spec"].update(schedulingPolicy={"minAvailable": 2}),

@@ -2,10 +2,11 @@
 
 import graphlib
 import json
+import re
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args
 
 import msgspec
 import pytest
@@ -13,18 +14,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import Meta
 
-from kubedl.api.training import GROUP, VERSION, JobSpec, JobStatus, ReplicaSpec, TrainingJob
+from kubedl.api.training import GROUP, VERSION, JobSpec, JobStatus, ReplicaSpec, SuccessPolicy, TrainingJob
 from kubedl.api.training_rules import job_columns, job_rules
 from kubedl.schema.crd import CustomResource
 from kubedl.schema.manifest import to_yaml
 from kubedl.training.kinds import all_kinds
+from kubedl.training.kinds.tensorflow import TensorFlow
 from kubedl.wire import codec
 from kubedl.wire.meta import Resource
 from testbed.api import ApiError, is_true
 from testbed.cluster import Cluster
 from testbed.errors import TestbedError
 from testbed.waiting import until
-from tests.cluster.refusals import REFUSALS, ROLES, Change, Object, both, manifest, with_role, worker
+from tests.cluster.refusals import REFUSALS, ROLES, Change, Object, both, manifest, retrying, with_role, worker
 from tests.unit.schema.openapi import values_of
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -137,6 +139,10 @@ def test_kubectl_prints_the_sentence_and_nothing_else(cluster: Cluster, namespac
     assert str(refused.value).endswith(f"ended with 1: {printed}")
 
 
+def _succeeding(job: Object, policy: str) -> None:
+    job["spec"]["successPolicy"] = policy
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -145,6 +151,13 @@ def test_kubectl_prints_the_sentence_and_nothing_else(cluster: Cluster, namespac
         pytest.param(lambda job: job["spec"].update(suspend=None, backoffLimit=None), id="null is absent"),
         pytest.param(
             lambda job: job["spec"].update(schedulingPolicy={"priorityClassName": "high", "queue": ""}), id="class"
+        ),
+        pytest.param(retrying("1", "130", "137-143", "200-255", "255-255"), id="exit codes"),
+        pytest.param(both(retrying(), lambda job: worker(job).update(oomPolicy="Retry")), id="nothing but memory"),
+        pytest.param(lambda job: worker(job).update(failurePolicy="FailReplica"), id="a replica that may fail"),
+        *(
+            pytest.param(partial(_succeeding, policy=policy), id=f"success by {policy or 'the kind'}")
+            for policy in get_args(SuccessPolicy)
         ),
         pytest.param(both(with_role("pS"), with_role("chief", "PS", "worker")), id="case does not matter"),
     ],
@@ -157,20 +170,32 @@ def test_what_is_right_is_accepted(cluster: Cluster, jobs: str, change: Change) 
 
 
 @given(
-    edges=st.dictionaries(st.sampled_from(ROLES), st.sets(st.sampled_from(ROLES), max_size=4), min_size=5, max_size=5)
+    written=st.dictionaries(
+        st.sampled_from(ROLES), st.none() | st.sets(st.sampled_from(ROLES), max_size=4), min_size=2, max_size=5
+    )
 )
 @ON_THE_SERVER
-def test_circles_are_found_and_nothing_else(cluster: Cluster, jobs: str, edges: dict[str, set[str]]) -> None:
-    """The rule agrees with Python's own judge of graphs."""
-    edges = {role: upstream - {role} for role, upstream in edges.items()}
+def test_circles_are_found_and_named_and_nothing_else(
+    cluster: Cluster, jobs: str, written: dict[str, set[str] | None]
+) -> None:
+    """The rule agrees with Python's own judge of graphs, and whom it names do wait for each other in a circle."""
+    after = {role.name: {one.upstream for one in role.after} for role in TensorFlow.roles}
+    edges = {role: after[role] if upstream is None else upstream for role, upstream in written.items()}
+    edges = {role: (upstream & edges.keys()) - {role} for role, upstream in edges.items()}
     job = manifest()
-    for role, upstream in edges.items():
-        with_role(role, *sorted(upstream))(job)
+    template = worker(job)["template"]
+    job["spec"]["tfReplicaSpecs"] = {
+        role: {"template": template} | ({} if upstream is None else {"dependsOn": _dependencies(edges[role])})
+        for role, upstream in written.items()
+    }
     if _is_acyclic(edges):
         cluster.api.create(f"{jobs}?{TRY}", job)
-    else:
-        with pytest.raises(ApiError, match="dependsOn goes in a circle"):
-            cluster.api.create(f"{jobs}?{TRY}", job)
+        return
+    with pytest.raises(ApiError, match="dependsOn goes in a circle") as refused:
+        cluster.api.create(f"{jobs}?{TRY}", job)
+    named = re.findall(r"(\w+) waits for (\w+)", str(refused.value))
+    assert all(upstream in edges[role] for role, upstream in named)
+    assert [upstream for _, upstream in named] == [role for role, _ in (*named[1:], named[0])]
 
 
 def test_replicas_change_only_while_suspended(cluster: Cluster, quiet_jobs: str) -> None:
@@ -223,7 +248,8 @@ class EightRolesJob(TrainingJob, frozen=True, kw_only=True):
 def test_rules_for_eight_roles_fit_the_servers_budget(cluster: Cluster) -> None:
     """The API server adds up what rules could cost at worst, and refuses a definition that could cost too much."""
     resource = Resource(EightRolesJob, "EightRolesJob", "eightrolesjobs", VERSION, "budget.kubedl.io")
-    rules = job_rules("specs", [f"Role{number}" for number in range(8)], "main")
+    roles = [f"Role{number}" for number in range(8)]
+    rules = job_rules("specs", roles, "main", order={role: roles[:number] for number, role in enumerate(roles)})
     definition = CustomResource(resource, columns=job_columns(), rules=rules).definition()
     cluster.api.create(f"{DEFINITIONS}?{TRY}", definition)
 
@@ -248,6 +274,10 @@ def _contains(whole: object, part: object) -> bool:
     if isinstance(whole, list) and isinstance(part, list):
         return len(whole) == len(part) and all(_contains(*pair) for pair in zip(whole, part, strict=True))
     return whole == part
+
+
+def _dependencies(upstream: set[str]) -> list[Object]:
+    return [{"upstream": role} for role in sorted(upstream)]
 
 
 def _is_acyclic(edges: dict[str, set[str]]) -> bool:

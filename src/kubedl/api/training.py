@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from kubedl.api.conditions import Conditions
+from kubedl.api.policy_rules import exit_code_rules, restart_rules
 from kubedl.schema.pods import POD_TEMPLATE
 from kubedl.schema.structural import Rule
 from kubedl.wire.codec import Opaque
@@ -24,6 +25,9 @@ MOST = 2**31 - 1  # what clients in other languages can hold; seconds up to here
 CleanPodPolicy = Literal["All", "Running", "None"]
 RestartPolicy = Literal["Always", "OnFailure", "Never", "ExitCode"]
 RestartScope = Literal["Replica", "Job"]
+SuccessPolicy = Literal["", "AllWorkers", "AllReplicas", "AnyWorker"]
+FailurePolicy = Literal["FailJob", "FailReplica"]
+OomPolicy = Literal["Retry", "Fail"]
 Phase = Literal["Running", "Ready", "Succeeded"]
 State = Literal["Created", "Queuing", "Running", "Restarting", "Suspended", "Succeeded", "Failed"]
 
@@ -33,6 +37,21 @@ class Dependency(Record, frozen=True):
 
     upstream: Annotated[str, Meta(max_length=63, description="The role that is waited for.")]
     phase: Annotated[Phase, Meta(description="How far every replica of that role must have come.")] = "Running"
+
+
+class ExitCodes(Record, frozen=True):
+    """What the exit codes of a role's containers mean."""
+
+    retryable: Annotated[
+        tuple[Annotated[str, Meta(max_length=7)], ...],
+        Meta(
+            max_length=16,
+            description='Codes after which trying again may help, from 1 to 255, as in "137" or "200-255". All others '
+            "fail the replica for good.",
+        ),
+    ]
+
+    __rules__: ClassVar[tuple[Rule, ...]] = exit_code_rules()
 
 
 class ReplicaSpec(Record, frozen=True):
@@ -46,7 +65,23 @@ class ReplicaSpec(Record, frozen=True):
         RestartPolicy | None,
         Meta(
             description="What happens when a replica fails. ExitCode replaces it when the exit code says that trying "
-            "again may help (130, 137, 138, 143), and fails otherwise. The kind has a default."
+            "again may help (130, 137, 138, 143, unless exitCodes says otherwise), and fails otherwise. The kind has "
+            "a default."
+        ),
+    ] = None
+    exit_codes: ExitCodes | None = None
+    oom_policy: Annotated[
+        OomPolicy | None,
+        Meta(
+            description="What it means that a container was killed for want of memory: Retry or Fail, whatever its "
+            "exit code. Left out, the code decides, which is 137."
+        ),
+    ] = None
+    failure_policy: Annotated[
+        FailurePolicy | None,
+        Meta(
+            description="What a replica that fails for good takes along: FailJob, or FailReplica, after which the "
+            "others go on as long as the job can succeed without it. The kind has a default."
         ),
     ] = None
     depends_on: (
@@ -59,6 +94,8 @@ class ReplicaSpec(Record, frozen=True):
         ]
         | None
     ) = None
+
+    __rules__: ClassVar[tuple[Rule, ...]] = restart_rules()
 
 
 # The number of roles is bounded because the API server bounds what the rules about them may cost.
@@ -159,6 +196,13 @@ class JobSpec(Record, frozen=True):
             description="What is restarted when one replica must be: it alone, or all of them. The kind has a default."
         ),
     ] = None
+    success_policy: Annotated[
+        SuccessPolicy,
+        Meta(
+            description="When the job is done. Empty: as the kind has it. AllWorkers: when every Worker is, too. "
+            "AllReplicas: when every replica of every role is. AnyWorker: when one Worker is."
+        ),
+    ] = ""
     scheduling_policy: SchedulingPolicy | None = None
     model_version: ModelOutput | None = None
 

@@ -9,8 +9,11 @@ Rules are evaluated again with every write of a status, so each first asks what 
 
 from collections.abc import Sequence
 
+from kubedl.api.dependency_rules import Order, dependency_rules
+from kubedl.api.policy_rules import success_rule
 from kubedl.schema.crd import Column, Rule
 
+NO_ORDER: Order = {}
 LONGEST_NAME = 63  # of a DNS label: a pod's name is its host name too
 NOT_YET = {
     "minAvailable": "gang scheduling",
@@ -19,17 +22,24 @@ NOT_YET = {
 }
 
 
-def job_rules(replicas_field: str, roles: Sequence[str], container: str, container_field: str = "") -> tuple[Rule, ...]:
+def job_rules(
+    replicas_field: str,
+    roles: Sequence[str],
+    container: str,
+    order: Order = NO_ORDER,
+    container_field: str = "",
+) -> tuple[Rule, ...]:
     """The rules of a kind whose roles stand in `spec.<replicas_field>`, and whose work is done in `container`.
 
-    The field must be bounded by `Meta(max_length=…)`. Where `spec.<container_field>` names the container, it has a
-    default.
+    `order` is whom a role waits for unless the user says otherwise. The field must be bounded by `Meta(max_length=…)`.
+    Where `spec.<container_field>` names the container, it has a default.
     """
     return (
         *_name_rules(replicas_field),
         *_role_rules(f"spec.{replicas_field}", roles),
         _container_rule(replicas_field, container, container_field),
-        *_dependency_rules(f"spec.{replicas_field}", roles),
+        *dependency_rules(f"spec.{replicas_field}", roles, order),
+        success_rule(replicas_field, roles),
         _resize_rule(replicas_field),
         *scheduling_rules("spec.schedulingPolicy"),
     )
@@ -126,57 +136,6 @@ def _container_rule(replicas_field: str, container: str, container_field: str) -
         f".format([self.{container_field}, {specs}.filter(role, !{present})[0]])",
         reason="FieldValueRequired",
     )
-
-
-def _dependency_rules(place: str, roles: Sequence[str]) -> tuple[Rule, ...]:
-    names = ", ".join(roles)
-    missing = "!(item.upstream in self) && !self.exists(other, other.lowerAscii() == item.upstream.lowerAscii())"
-    waits = "has(self[role].dependsOn) && self[role].dependsOn.exists(item, {})"
-    for_nobody = waits.format(missing)
-    for_itself = waits.format("item.upstream.lowerAscii() == role.lowerAscii()")
-    return (
-        Rule(
-            f"!self.exists(role, {for_nobody})",
-            f"dependsOn names a role that this job does not have; roles are {names}",
-            at=place,
-            message_expression=(
-                f"self.filter(role, {for_nobody}).map(role, "
-                f"'%s depends on %s, a role that this job does not have; roles are {names}'"
-                f".format([role, self[role].dependsOn.filter(item, {missing})[0].upstream]))[0]"
-            ),
-        ),
-        Rule(
-            f"!self.exists(role, {for_itself})",
-            "a role cannot depend on itself",
-            at=place,
-            message_expression=f"self.filter(role, {for_itself})[0] + ' depends on itself'",
-        ),
-        Rule(
-            _acyclic(len(roles)),
-            "dependsOn goes in a circle: these roles would wait for each other for ever",
-            at=place,
-        ),
-    )
-
-
-def _acyclic(roles: int) -> str:
-    """Roles that wait for nobody start; then those that wait only for these; and so on until all but one must have.
-
-    Without a circle every round starts at least one more role, so after all rounds at most one is left; of a circle at
-    least two are always left. A list of one item is CEL's way to name a value.
-    """
-    started = "['']"
-    expression = "size({}) + 1 >= size(self)"
-    text = "self.filter(role, has(self[role].dependsOn)).size() < 2 || "
-    for number in range(1, roles):
-        free = (
-            "self.filter(role, !has(self[role].dependsOn) || self[role].dependsOn.all(item, "
-            f"item.upstream.lowerAscii() in {started} || item.upstream.lowerAscii() == role.lowerAscii()))"
-            ".map(role, role.lowerAscii())"
-        )
-        text += f"[{free}].all(round{number}, "
-        started = f"round{number}"
-    return text + expression.format(started) + ")" * (roles - 1)
 
 
 def _resize_rule(replicas_field: str) -> Rule:

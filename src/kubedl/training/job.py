@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from kubedl.api.training import Dependency, ReplicaSpec, RestartPolicy, TrainingJob
+from kubedl.api.training import Dependency, ExitCodes, OomPolicy, ReplicaSpec, RestartPolicy, TrainingJob
 from kubedl.training import template
 from kubedl.wire.codec import Opaque
 
@@ -39,6 +39,8 @@ class JobRole:
     replicas: int
     template: Opaque
     restart_policy: RestartPolicy
+    exit_codes: ExitCodes | None
+    oom_policy: OomPolicy | None
     depends_on: tuple[Dependency, ...]
     fatal: bool
 
@@ -102,6 +104,8 @@ class Job:
             replicas=spec.replicas,
             template=spec.template,
             restart_policy=spec.restart_policy or role.restart_policy,
+            exit_codes=spec.exit_codes,
+            oom_policy=spec.oom_policy,
             depends_on=role.after if spec.depends_on is None else spec.depends_on,
-            fatal=role.fatal,
+            fatal=role.fatal if spec.failure_policy is None else spec.failure_policy == "FailJob",
         )

@@ -78,12 +78,15 @@ class Kind(ABC):
     @cached_property
     def custom_resource(self) -> CustomResource:
         """From which its CRD is generated."""
-        roles = [role.name for role in self.roles]
+        order = {role.name: [dependency.upstream for dependency in role.after] for role in self.roles}
         return CustomResource(
             resource=self.resource,
             short_names=self.short_names,
             columns=job_columns(),
-            rules=(*job_rules(self.replicas_field, roles, self.container, self.container_field), *self.rules),
+            rules=(
+                *job_rules(self.replicas_field, list(order), self.container, order, self.container_field),
+                *self.rules,
+            ),
             scale=self.scale,
         )
 

@@ -73,6 +73,7 @@ class Draft:
     forget: list[str] = field(default_factory=list)
     wake_at: datetime | None = None
     confirm: list[str] = field(default_factory=list)
+    given_up: frozenset[Replica] = frozenset()  # failed for good, and the job goes on without them
     moved: bool = False  # replicas go to their next attempt, which must be written before anything of it is made
 
     def __post_init__(self) -> None:

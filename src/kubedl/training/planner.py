@@ -7,7 +7,7 @@ or replicas must be started: the first that holds decides.
 from kubedl.api.conditions import find, is_true
 from kubedl.training import repair, tally
 from kubedl.training.plan import Creation, Draft, Plan
-from kubedl.training.policies import clean, ttl
+from kubedl.training.policies import clean, success, ttl
 from kubedl.training.policies.deadline import deadline
 from kubedl.training.policies.dependencies import waits_for
 from kubedl.training.policies.unsupported import unsupported
@@ -50,7 +50,7 @@ def _run(draft: Draft) -> None:
         draft.set(start_time=snapshot.now)
     sightings = tally.look(snapshot)
     tally.record_success(draft, sightings)
-    if snapshot.kind.succeeded(snapshot.job, tally.done(sightings)):
+    if success.is_done(snapshot.kind, snapshot.job, tally.done(sightings)):
         _succeed(draft, sightings)
         return
     limit = deadline(draft.status.start_time, spec.active_deadline_seconds)
@@ -91,12 +91,14 @@ def _describe(draft: Draft, running: int) -> None:
     """Conditions, state and events from the counts."""
     statuses = draft.status.replica_statuses.values()
     total = draft.snapshot.job.size
-    everybody = running + sum(status.succeeded for status in statuses) >= total
+    given_up = len(draft.given_up)
+    everybody = running + sum(status.succeeded for status in statuses) + given_up >= total
     message = f"{running} of {total} replicas are running"
+    everything = f"{message}, {given_up} failed for good" if given_up else "all replicas are running"
     if everybody:
         draft.condition("Restarting", False, "JobRunning")
-        if draft.condition("Running", True, "JobRunning", "all replicas are running"):
-            draft.event("Normal", "JobRunning", f"all {total} replicas are running")
+        if draft.condition("Running", True, "JobRunning", everything):
+            draft.event("Normal", "JobRunning", everything.replace("all ", f"all {total} "))
         draft.state("Running", "JobRunning")
     elif is_true(draft.status.conditions, "Restarting"):
         cause = find(draft.status.conditions, "Restarting")

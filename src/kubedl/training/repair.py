@@ -13,7 +13,7 @@ from kubedl.api.training import ReplicaStatus, RestartScope
 from kubedl.training import labels, tally
 from kubedl.training.job import Job, Replica
 from kubedl.training.plan import Draft
-from kubedl.training.policies import backoff
+from kubedl.training.policies import backoff, success
 from kubedl.training.policies.clean import ENDED
 from kubedl.training.policies.failure import Cost, Failure, judge
 from kubedl.training.policies.incident import judge_together
@@ -57,11 +57,9 @@ def repair(draft: Draft, sightings: list[Sighting]) -> tuple[Outcome | None, lis
 def _each(draft: Draft, sightings: list[Sighting], failures: list[Failure]) -> Outcome | None:
     job = draft.snapshot.job
     seen = {sighting.replica: sighting for sighting in sightings}
-    for failure in failures:
+    for failure in _without_given_up(draft, sightings, failures):
         if failure.cost is Cost.JOB:
-            if _is_fatal(job, sightings, failure.replica.role):
-                return "ReplicaFailed", f"{_name(failure.replica)} {failure.text}"
-            continue
+            return "ReplicaFailed", f"{_name(failure.replica)} {failure.text}"
         before = draft.status.replica_statuses.get(failure.replica.role, ReplicaStatus()).attempts
         if not _due(draft, failure, before.get(str(failure.replica.index), 0)):
             continue
@@ -74,14 +72,9 @@ def _each(draft: Draft, sightings: list[Sighting], failures: list[Failure]) -> O
 
 def _together(draft: Draft, sightings: list[Sighting], failures: list[Failure]) -> Outcome | None:
     snapshot = draft.snapshot
-    if failures:
-        # With survivors failing, a peer on a lost node need not be given the grace to explain them.
-        failures = [*failures, *_on_lost_nodes(draft, sightings)]
-    fatal = [
-        failure
-        for failure in failures
-        if failure.cost is not Cost.JOB or _is_fatal(snapshot.job, sightings, failure.replica.role)
-    ]
+    # With survivors failing, a peer on a lost node need not be given the grace to explain them.
+    lost = _on_lost_nodes(draft, sightings) if failures else []
+    fatal = [*_without_given_up(draft, sightings, failures), *lost]
     silent = any(sighting.current is not None and sighting.current.status.phase not in ENDED for sighting in sightings)
     verdict = judge_together(fatal, silent, snapshot.settings.settle, snapshot.now)
     draft.wake(verdict.wait_until)
@@ -99,21 +92,38 @@ def _together(draft: Draft, sightings: list[Sighting], failures: list[Failure]) 
     return None
 
 
+def _without_given_up(draft: Draft, sightings: list[Sighting], failures: list[Failure]) -> list[Failure]:
+    """The failures that must be dealt with. A replica that may fail alone is given up, if the job can do without."""
+    kind, job = draft.snapshot.kind, draft.snapshot.job
+    alone = {
+        failure.replica
+        for failure in failures
+        if failure.cost is Cost.JOB and not _is_fatal(job, sightings, failure.replica.role)
+    }
+    if not alone:
+        return failures
+    if not success.can_be_done(kind, job, alone):
+        needed = "; the job cannot succeed without it"
+        return [replace(one, text=one.text + needed) if one.replica in alone else one for one in failures]
+    draft.given_up = frozenset(alone)
+    return [failure for failure in failures if failure.replica not in alone]
+
+
 def _failure(draft: Draft, sighting: Sighting) -> Failure | None:
     snapshot, replica = draft.snapshot, sighting.replica
     if sighting.succeeded:
         return None
-    policy = snapshot.job.roles[replica.role].restart_policy
+    role = snapshot.job.roles[replica.role]
     pod = sighting.current
     if pod is not None:
         since = snapshot.lost_nodes.get(pod.spec.node_name)
         if since is None or pod.status.phase in ENDED:
-            return judge(replica, pod, snapshot.job.container, policy, scope(snapshot))
+            return judge(replica, pod, snapshot.job.container, role, scope(snapshot))
         return _lost(replica, pod, since) if _is_lost(draft, pod) else None
     if sighting.gone is not None:
         if sighting.gone.metadata.deletion_timestamp is None:  # no event told of it, a list was without it
             draft.confirm.append(snapshot.job.pod_name(replica))
-        found = judge(replica, sighting.gone, snapshot.job.container, policy, scope(snapshot))
+        found = judge(replica, sighting.gone, snapshot.job.container, role, scope(snapshot))
         # Nobody knows when it was deleted. Dated by its birth, what is deleted as soon as it is made comes back slowly.
         born = sighting.gone.metadata.creation_timestamp or LONG_AGO
         return found or Failure(replica, Cost.NOTHING, born, "was deleted")

@@ -113,7 +113,9 @@ def running(sightings: list[Sighting]) -> int:
 def restarts(sighting: Sighting) -> int:
     """How often its kubelet has restarted a replica in place, in this attempt."""
     pod = sighting.current or sighting.gone
-    return sum(status.restart_count for status in pod.status.container_statuses) if pod is not None else 0
+    if pod is None:
+        return 0
+    return sum(one.restart_count for one in (*pod.status.init_container_statuses, *pod.status.container_statuses))
 
 
 def forget(draft: Draft) -> None:

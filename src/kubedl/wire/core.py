@@ -57,6 +57,7 @@ class PodStatus(Record, frozen=True):
     start_time: datetime | None = None
     conditions: tuple[PodCondition, ...] = ()
     container_statuses: tuple[ContainerStatus, ...] = ()
+    init_container_statuses: tuple[ContainerStatus, ...] = ()
 
 
 class PodSpec(Record, frozen=True):

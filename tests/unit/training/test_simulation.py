@@ -11,6 +11,11 @@ from tests.unit.training.simulation import DEEDS, HARMS, MOVES, Simulation, Step
 OFTEN = ("work", "work", "work", "look", "look and suffer", "deliver", "exit", "exit", "exit", "reap", "start")
 RARE = tuple(sorted({*DEEDS, *MOVES} - {*OFTEN, "spoil", "work until running"}))
 POLICIES = ("ExitCode", "ExitCode", "OnFailure", "Never")
+REPLICA_POLICIES = {
+    "restartPolicy": st.sampled_from(POLICIES),
+    "exitCodes": st.sampled_from([{"retryable": ["1", "130-143"]}, {"retryable": []}]),
+    "failurePolicy": st.sampled_from(["FailJob", "FailReplica"]),
+}
 
 
 def replica_specs(roles: tuple[str, ...]) -> st.SearchStrategy[dict[str, object]]:
@@ -20,7 +25,7 @@ def replica_specs(roles: tuple[str, ...]) -> st.SearchStrategy[dict[str, object]
             lambda phase: [{"upstream": role, "phase": phase}]
         )
     )
-    return st.fixed_dictionaries({}, optional={"restartPolicy": st.sampled_from(POLICIES), "dependsOn": upstream})
+    return st.fixed_dictionaries({}, optional={**REPLICA_POLICIES, "dependsOn": upstream})
 
 
 @st.composite
@@ -46,6 +51,7 @@ def jobs(draw: st.DrawFn) -> JobBuilder:
         {},
         optional={
             "restartScope": st.sampled_from(["Job", "Replica"]),
+            "successPolicy": st.sampled_from(["", "AllWorkers", "AllReplicas", "AnyWorker"]),
             "backoffLimit": st.integers(0, 3),
             "activeDeadlineSeconds": st.sampled_from([30, 600]),
             "ttlSecondsAfterFinished": st.sampled_from([0, 50]),
@@ -57,7 +63,7 @@ def jobs(draw: st.DrawFn) -> JobBuilder:
 
 def policies() -> st.SearchStrategy[dict[str, object]]:
     """Of a role that waits for nobody."""
-    return st.fixed_dictionaries({}, optional={"restartPolicy": st.sampled_from(POLICIES)})
+    return st.fixed_dictionaries({}, optional=REPLICA_POLICIES)
 
 
 def schedules(*more: str) -> st.SearchStrategy[list[Step]]:

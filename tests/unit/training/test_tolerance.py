@@ -5,7 +5,7 @@ import pytest
 from kubedl.api.training import Dependency
 from kubedl.training.job import Role
 from kubedl.training.kinds.tensorflow import TensorFlow
-from tests.training_builders import JobBuilder, after, decide, pod
+from tests.training_builders import JobBuilder, after, decide, pod, torch_job
 
 
 class Tolerant(TensorFlow):
@@ -64,3 +64,41 @@ def test_it_may_not_fail_while_somebody_waits_for_it(scope: str) -> None:
     assert (waiting.status.state, waiting.status.reason) == ("Failed", "ReplicaFailed")
     started = decide(job, *workers, pod(job, "Evaluator").running())
     assert started.status.state != "Failed"
+
+
+def test_the_user_may_say_so_too() -> None:
+    """failurePolicy over what the kind declares, in both directions."""
+    never = {"failurePolicy": "FailReplica", "restartPolicy": "Never"}
+    torch = torch_job().master().workers(2, **never).with_spec(successPolicy="AnyWorker")
+    alive = [pod(torch, "Master").running(), pod(torch, "Worker", 0).running()]
+    decided = decide(torch, *alive, pod(torch, "Worker", 1).failed(1, at=-99), now=0)
+    assert decided.status.state == "Running"
+    strict = JobBuilder(Tolerant(), "mnist").workers(2).evaluator(failurePolicy="FailJob").scope("Replica")
+    assert decide(strict, *WORKERS, EVALUATOR.failed(1)).status.state == "Failed"
+
+
+@pytest.mark.parametrize("scope", ["Replica", "Job"])
+def test_a_job_that_cannot_succeed_without_it_fails(scope: str) -> None:
+    """Nobody waits for ever: the message says why."""
+    torch = torch_job().master().workers(2, failurePolicy="FailReplica", restartPolicy="Never").scope(scope)
+    master, dead = pod(torch, "Master").running(), pod(torch, "Worker", 1).failed(3, at=-99)
+    decided = decide(torch, master, pod(torch, "Worker", 0).running(), dead)
+    assert decided.status.state == "Failed"
+    [failed] = [one for one in decided.status.conditions if one.type == "Failed"]
+    assert failed.message == "worker 1 failed with exit code 3; the job cannot succeed without it"
+
+
+def test_a_job_that_cannot_succeed_without_it_waits_for_the_first_cause_all_the_same() -> None:
+    """Its exit may be the echo of a lost node, as anybody's."""
+    torch = torch_job().master().workers(2, failurePolicy="FailReplica", restartPolicy="Never").scope("Job")
+    alive = [pod(torch, "Master").running(), pod(torch, "Worker", 0).running()]
+    decided = decide(torch, *alive, pod(torch, "Worker", 1).failed(3, at=0), now=5)
+    assert decided.wake_at == after(60)
+    assert decided.status.state != "Failed"
+
+
+def test_the_job_runs_when_all_others_do() -> None:
+    """And says how many it does without."""
+    decided = decide(JOB.scope("Replica"), *WORKERS, EVALUATOR.failed(1))
+    [running] = [one for one in decided.status.conditions if one.type == "Running"]
+    assert (running.status, running.message) == ("True", "2 of 3 replicas are running, 1 failed for good")

@@ -13,7 +13,7 @@ import msgspec
 from kubedl.api.training import TrainingJob
 from kubedl.training import labels
 from kubedl.training.kind import Kind
-from kubedl.training.policies.failure import RETRYABLE_EXITS
+from kubedl.training.policies.exit_codes import is_retryable
 from kubedl.wire.core import (
     NODES,
     PODS,
@@ -241,7 +241,7 @@ class World:
         )
         scope = self.template.spec.restart_scope or self.kind.restart_scope(job)
         if role.restart_policy == "ExitCode":
-            return "retry" if code in RETRYABLE_EXITS else "fatal"
+            return "retry" if is_retryable(Terminated(exit_code=code), role) else "fatal"
         return "retry" if role.restart_policy == "OnFailure" and scope == "Job" else "fatal"
 
     def _condition(self, pod: Pod, kind: str) -> Pod:

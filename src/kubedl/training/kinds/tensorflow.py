@@ -2,10 +2,8 @@
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Annotated, Literal
 
 import msgspec
-from msgspec import Meta
 
 from kubedl.api.training import Dependency, JobSpec, ReplicaSpecs, RestartScope, TrainingJob
 from kubedl.training.job import Job, Replica, Role
@@ -19,12 +17,6 @@ class TFJobSpec(JobSpec, frozen=True, kw_only=True):
     """What a TFJob runs."""
 
     replica_specs: ReplicaSpecs = msgspec.field(name="tfReplicaSpecs")
-    success_policy: Annotated[
-        Literal["", "AllWorkers"],
-        Meta(
-            description="Empty: done when the chief is, or worker 0 where there is none. AllWorkers: and every worker."
-        ),
-    ] = ""
 
 
 class TFJob(TrainingJob, frozen=True):
@@ -62,13 +54,12 @@ class TensorFlow(Kind):
 
     def succeeded(self, job: Job, done: Done) -> bool:
         """The chief decides, else the first worker."""
-        workers_done = len(done.get("Worker", ())) >= job.count("Worker")
         for chief in ("Chief", "Master"):
             if chief in job:
-                return bool(done.get(chief)) and (workers_done or job.spec.success_policy != "AllWorkers")
-        if "Worker" not in job:
-            return all(len(done.get(role, ())) >= job.count(role) for role in job.roles)
-        return workers_done if job.spec.success_policy == "AllWorkers" else 0 in done.get("Worker", ())
+                return bool(done.get(chief))
+        if "Worker" in job:
+            return 0 in done.get("Worker", ())
+        return all(len(done.get(role, ())) >= job.count(role) for role in job.roles)
 
     def restart_scope(self, job: Job) -> RestartScope:
         """With parameter servers a worker is on its own; without, workers are a collective that dies together."""

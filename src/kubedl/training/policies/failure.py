@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum
 
-from kubedl.api.training import RestartPolicy, RestartScope
-from kubedl.training.job import Replica
+from kubedl.api.training import RestartScope
+from kubedl.training.job import JobRole, Replica
+from kubedl.training.policies import exit_codes
 from kubedl.training.policies.clean import ENDED
 from kubedl.training.policies.moment import LONG_AGO
 from kubedl.wire.core import Pod, Terminated
 
-# 128 + SIGINT, SIGKILL, SIGUSR1 (left to users) and SIGTERM: the process did not decide to end.
-RETRYABLE_EXITS = frozenset({130, 137, 138, 143})
 # What a kubelet writes when it ends or refuses a pod for reasons of the node.
 NODE_REASONS = frozenset(
     {
@@ -50,7 +49,7 @@ class Failure:
     text: str  # completes "worker 1 …"
 
 
-def judge(replica: Replica, pod: Pod, main: str, policy: RestartPolicy, scope: RestartScope) -> Failure | None:
+def judge(replica: Replica, pod: Pod, main: str, role: JobRole, scope: RestartScope) -> Failure | None:
     """What happened to a pod in its last known state; None if it is well or has succeeded.
 
     How a pod ends that was told to go is not its own doing, and depends on how it takes SIGTERM.
@@ -58,10 +57,10 @@ def judge(replica: Replica, pod: Pod, main: str, policy: RestartPolicy, scope: R
     if pod.metadata.deletion_timestamp is not None and not _ended_before(pod):
         return Failure(replica, Cost.NOTHING, pod.metadata.deletion_timestamp, _taken(pod))
     if pod.status.phase == "Failed":
-        ended = _ending(pod, main)
+        ended, where = _ending(pod, main)
         when = ended.finished_at if ended is not None and ended.finished_at is not None else _since(pod)
-        cost, text = _failed(pod, ended, policy, scope)
-        return Failure(replica, cost, when, text)
+        cost, text = _failed(pod, ended, role, scope)
+        return Failure(replica, cost, when, text + where)
     return None
 
 
@@ -87,7 +86,7 @@ def _ended_before(pod: Pod) -> bool:
     return pod.status.phase in ENDED and max(times, default=told_at) <= told_at
 
 
-def _failed(pod: Pod, ended: Terminated | None, policy: RestartPolicy, scope: RestartScope) -> tuple[Cost, str]:
+def _failed(pod: Pod, ended: Terminated | None, role: JobRole, scope: RestartScope) -> tuple[Cost, str]:
     target = pod.condition("DisruptionTarget")
     if target is not None and target.status == "True":
         return Cost.NOTHING, _taken(pod)
@@ -101,8 +100,8 @@ def _failed(pod: Pod, ended: Terminated | None, policy: RestartPolicy, scope: Re
         text += f" ({ended.reason})"
     # Under the scope Job a container that the kubelet restarts in place meets peers that are gone, so the engine takes
     # OnFailure over.
-    again = policy == "OnFailure" and scope == "Job"
-    if again or (policy == "ExitCode" and ended.exit_code in RETRYABLE_EXITS):
+    again = role.restart_policy == "OnFailure" and scope == "Job"
+    if again or (role.restart_policy == "ExitCode" and exit_codes.is_retryable(ended, role)):
         return Cost.RETRY, text
     return Cost.JOB, text
 
@@ -118,13 +117,18 @@ def _taken(pod: Pod) -> str:
     return "was deleted"
 
 
-def _ending(pod: Pod, main: str) -> Terminated | None:
-    """How the pod's main container ended, or whichever failed where the main one did not."""
-    endings = {status.name: status.state.terminated for status in pod.status.container_statuses}
-    ended = endings.get(main)
-    if ended is not None and ended.exit_code != 0:
-        return ended
-    return next((other for other in endings.values() if other is not None and other.exit_code != 0), ended)
+def _ending(pod: Pod, main: str) -> tuple[Terminated | None, str]:
+    """How the pod's main container ended, or whichever failed where the main one did not, and where that was.
+
+    Where an init container fails none of the others has run.
+    """
+    status = pod.status
+    found = [(one.name != main, one.state.terminated, "") for one in status.container_statuses]
+    found += [(True, one.state.terminated, f" in init container {one.name}") for one in status.init_container_statuses]
+    for _, ended, where in sorted(found, key=lambda item: item[0]):  # the main one first, the others as they come
+        if ended is not None and ended.exit_code != 0:
+            return ended, where
+    return next((ended for other, ended, _ in found if not other), None), ""
 
 
 def _since(pod: Pod) -> datetime:

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from kubedl.training.job import Replica
+from kubedl.training.policies.success import is_done
 from tests.training_builders import JobBuilder, Object, tf_job
 
 
@@ -18,7 +19,7 @@ def config(job: JobBuilder, role: str, index: int = 0) -> Any:  # noqa: ANN401 -
 def done(job: JobBuilder, **indexes: set[int]) -> bool:
     """Whether the job is done when these are."""
     finished = {role: frozenset(members) for role, members in indexes.items()}
-    return job.kind.succeeded(job.kind.job(job.build()), finished)
+    return is_done(job.kind, job.kind.job(job.build()), finished)
 
 
 def with_port(job: JobBuilder, number: int) -> Object:

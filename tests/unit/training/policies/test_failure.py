@@ -6,7 +6,9 @@ import msgspec
 import pytest
 
 from kubedl.api.training import RestartPolicy, RestartScope
-from kubedl.training.policies.failure import RETRYABLE_EXITS, Cost, Failure, has_succeeded, judge
+from kubedl.training.job import JobRole
+from kubedl.training.policies.exit_codes import RETRYABLE_EXITS
+from kubedl.training.policies.failure import Cost, Failure, has_succeeded, judge
 from kubedl.training.policies.moment import LONG_AGO
 from kubedl.wire.core import ContainerState, ContainerStatus, Terminated
 from tests.training_builders import NOW, PodBuilder, after, pod, tf_job
@@ -15,9 +17,15 @@ JOB = tf_job().workers(1)
 WORKER = pod(JOB, "Worker").on("node1")
 
 
+def role(policy: RestartPolicy = "ExitCode") -> JobRole:
+    """A worker under a restart policy."""
+    job = tf_job().workers(1, restartPolicy=policy)
+    return job.kind.job(job.build()).roles["Worker"]
+
+
 def verdict(made: PodBuilder, policy: RestartPolicy = "ExitCode", scope: RestartScope = "Replica") -> Failure | None:
     """On the pod of a TFJob."""
-    return judge(made.replica, made.build(), "tensorflow", policy, scope)
+    return judge(made.replica, made.build(), "tensorflow", role(policy), scope)
 
 
 def cost(made: PodBuilder, policy: RestartPolicy = "ExitCode", scope: RestartScope = "Replica") -> Cost | None:
@@ -147,7 +155,7 @@ def test_a_failure_is_dated_by_the_container() -> None:
         WORKER.refused("Lost").build(),
         metadata=msgspec.structs.replace(WORKER.build().metadata, creation_timestamp=None),
     )
-    found = judge(WORKER.replica, naked, "tensorflow", "ExitCode", "Replica")
+    found = judge(WORKER.replica, naked, "tensorflow", role(), "Replica")
     assert found is not None
     assert found.when == LONG_AGO
     assert found.when + timedelta(days=1) < NOW
@@ -160,6 +168,34 @@ def test_a_sidecar_that_failed_speaks_where_the_main_container_did_not() -> None
     for first, expected in ((0, Cost.RETRY), (1, Cost.JOB)):
         main = ContainerStatus(name="tensorflow", state=ContainerState(terminated=Terminated(exit_code=first)))
         status = msgspec.structs.replace(made.status, container_statuses=(sidecar, main))
-        found = judge(WORKER.replica, msgspec.structs.replace(made, status=status), "tensorflow", "ExitCode", "Replica")
+        found = judge(WORKER.replica, msgspec.structs.replace(made, status=status), "tensorflow", role(), "Replica")
         assert found is not None
         assert found.cost is expected
+
+
+@pytest.mark.parametrize(
+    ("code", "policy", "scope", "expected"),
+    [
+        (137, "ExitCode", "Replica", Cost.RETRY),
+        (1, "ExitCode", "Replica", Cost.JOB),
+        (1, "OnFailure", "Job", Cost.RETRY),
+        (137, "Never", "Job", Cost.JOB),
+    ],
+)
+def test_an_init_container_is_judged_like_the_main_one(
+    code: int, policy: RestartPolicy, scope: RestartScope, expected: Cost
+) -> None:
+    """And the words say where it was; the main container has not run then."""
+    found = verdict(WORKER.failed_before(code, "fetch", at=-3), policy, scope)
+    text = f"failed with exit code {code} in init container fetch"
+    assert found == Failure(WORKER.replica, expected, after(-3), text)
+
+
+def test_the_main_container_speaks_before_an_init_container() -> None:
+    """A native sidecar is an init container too, and is killed when the pod ends."""
+    failed = WORKER.failed(1).build()
+    sidecar = WORKER.failed_before(137, "proxy").build().status.init_container_statuses
+    status = msgspec.structs.replace(failed.status, init_container_statuses=sidecar)
+    found = judge(WORKER.replica, msgspec.structs.replace(failed, status=status), "tensorflow", role(), "Replica")
+    assert found is not None
+    assert (found.cost, found.text) == (Cost.JOB, "failed with exit code 1")

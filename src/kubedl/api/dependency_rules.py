@@ -1,0 +1,124 @@
+"""What the API server refuses in the `dependsOn` of a job's roles: whatever would make a role wait for ever.
+
+A role without a `dependsOn` of its own has the kind's order, which may close a circle with what the user wrote for
+another role; so circles are looked for in what holds, not in what is written. CEL has no name for a value but the
+variable of a macro: `[value].all(name, …)` and `[value].map(name, …)[0]` read "let name be value in …".
+"""
+
+from collections.abc import Mapping, Sequence
+
+from kubedl.schema.structural import Rule
+
+Order = Mapping[str, Sequence[str]]  # role → the roles that it waits for unless the user says otherwise
+
+CIRCLE = "dependsOn goes in a circle"
+BY_THE_KIND = " (the order of this kind, unless it has a dependsOn of its own)"
+
+
+def dependency_rules(place: str, roles: Sequence[str], order: Order) -> tuple[Rule, ...]:
+    """The rules for roles that stand at `place`. The kind's own order must be without a circle."""
+    names = ", ".join(roles)
+    missing = "!(item.upstream in self) && !self.exists(other, other.lowerAscii() == item.upstream.lowerAscii())"
+    waits = "has(self[role].dependsOn) && self[role].dependsOn.exists(item, {})"
+    for_nobody = waits.format(missing)
+    for_itself = waits.format("item.upstream.lowerAscii() == role.lowerAscii()")
+    return (
+        Rule(
+            f"!self.exists(role, {for_nobody})",
+            f"dependsOn names a role that this job does not have; roles are {names}",
+            at=place,
+            message_expression=(
+                f"self.filter(role, {for_nobody}).map(role, "
+                f"'%s depends on %s, a role that this job does not have; roles are {names}'"
+                f".format([role, self[role].dependsOn.filter(item, {missing})[0].upstream]))[0]"
+            ),
+        ),
+        Rule(
+            f"!self.exists(role, {for_itself})",
+            "a role cannot depend on itself",
+            at=place,
+            message_expression=f"self.filter(role, {for_itself})[0] + ' depends on itself'",
+        ),
+        *((_circle_rule(place, roles, order),) if len(roles) > 1 else ()),
+    )
+
+
+def _circle_rule(place: str, roles: Sequence[str], order: Order) -> Rule:
+    """Roles are numbers in the order of their declaration, so that the same circle is always told in the same words."""
+    count = len(roles)
+    started = f"round{count - 1}"
+    everybody = str(list(range(count)))
+    lets = [("waits", _waits(roles, order)), *_rounds(everybody, count)]
+    without_circle = f"size({started}) + 1 >= {count}"
+    stuck = ("stuck", f"{everybody}.filter(one, !(one in {started}))")
+    return Rule(
+        f"!self.exists(role, has(self[role].dependsOn)) || {_let_all(lets, without_circle)}",
+        f"{CIRCLE}: these roles would wait for each other for ever",
+        at=place,
+        message_expression=_let([*lets, stuck, *_walk(count)], _story(roles)),
+    )
+
+
+def _waits(roles: Sequence[str], order: Order) -> str:
+    """For each role the others that it waits for, among those that the job has."""
+    lower = [role.lower() for role in roles]
+    known = {upstream.lower() for upstream in roles}
+    by_kind = [
+        [lower.index(one.lower()) for one in order.get(role, ()) if one.lower() in known and one != role]
+        for role in roles
+    ]
+    everybody = list(range(len(roles)))
+    # -1 is no role: a list that may be empty has no type of its own in CEL.
+    default = str([[-1, *upstream] for upstream in by_kind])
+    return (
+        f"{everybody}.map(one, {everybody}.filter(other, one != other "
+        f"&& self.exists(role, role.lowerAscii() == {lower}[other]) "
+        f"&& self.exists(role, role.lowerAscii() == {lower}[one] && (has(self[role].dependsOn) "
+        f"? self[role].dependsOn.exists(item, item.upstream.lowerAscii() == {lower}[other]) "
+        f": other in {default}[one]))))"
+    )
+
+
+def _rounds(everybody: str, count: int) -> list[tuple[str, str]]:
+    """Who waits for nobody starts; then who waits only for these; and so on until all but one must have.
+
+    Without a circle every round starts at least one more role, so after all rounds at most one is left; of a circle at
+    least two are always left, and then nobody else is who could start.
+    """
+    first = ("round1", f"{everybody}.filter(one, size(waits[one]) == 0)")
+    return [first] + [
+        (f"round{number}", f"{everybody}.filter(one, waits[one].all(other, other in round{number - 1}))")
+        for number in range(2, count)
+    ]
+
+
+def _walk(count: int) -> list[tuple[str, str]]:
+    """From the first role that is stuck to one that it waits for, and on: after as many steps as there can be on the
+    way to a circle, one goes round in it; then once around it.
+    """
+    last = 2 * count - 2
+    return [("step0", "stuck[0]")] + [
+        (f"step{number}", f"waits[step{number - 1}].filter(other, other in stuck)[0]") for number in range(1, last + 1)
+    ]
+
+
+def _story(roles: Sequence[str]) -> str:
+    """Who waits for whom, once around."""
+    count, names = len(roles), list(roles)
+    begin = count - 2  # a circle has two roles at least, so that many others can lie before it
+    text = "''"
+    for number in reversed(range(begin, begin + count)):
+        here, there = f"step{number}", f"step{number + 1}"
+        own = f"self.exists(role, role.lowerAscii() == {names}[{here}].lowerAscii() && has(self[role].dependsOn))"
+        edge = f"{names}[{here}] + ' waits for ' + {names}[{there}] + ({own} ? '' : '{BY_THE_KIND}')"
+        more = f"({there} == step{begin} ? '' : ', ' + {text})" if number < begin + count - 1 else "''"
+        text = f"{edge} + {more}"
+    return f"'{CIRCLE}: ' + {text}"
+
+
+def _let_all(lets: Sequence[tuple[str, str]], condition: str) -> str:
+    return "".join(f"[{value}].all({name}, " for name, value in lets) + condition + ")" * len(lets)
+
+
+def _let(lets: Sequence[tuple[str, str]], value: str) -> str:
+    return "".join(f"[{bound}].map({name}, " for name, bound in lets) + value + ")[0]" * len(lets)
