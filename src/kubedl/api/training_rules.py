@@ -16,9 +16,13 @@ from kubedl.schema.crd import Column, Rule
 NO_ORDER: Order = {}
 LONGEST_NAME = 63  # of a DNS label: a pod's name is its host name too
 NOT_YET = {
-    "minAvailable": "gang scheduling",
-    "priority": "a priority by number (priorityClassName works)",
-    "queue": "a queue",
+    "schedulingPolicy": {
+        "minAvailable": "gang scheduling",
+        "priority": "a priority by number (priorityClassName works)",
+        "queue": "a queue",
+    },
+    "": {"cronPolicy": "schedules"},
+    "{roles}.*": {"spotReplicaSpec": "spot replicas"},
 }
 
 
@@ -33,7 +37,7 @@ def job_rules(replicas_field: str, roles: Sequence[str], container: str, order: 
         *dependency_rules(f"spec.{replicas_field}", roles, order),
         success_rule(replicas_field, roles),
         _resize_rule(replicas_field),
-        *_rules_of_what_is_to_come(),
+        *_rules_of_what_is_to_come(replicas_field),
     )
 
 
@@ -113,15 +117,16 @@ def _resize_rule(replicas_field: str) -> Rule:
     )
 
 
-def _rules_of_what_is_to_come() -> tuple[Rule, ...]:
+def _rules_of_what_is_to_come(replicas_field: str) -> tuple[Rule, ...]:
     """Wishes that would be ignored are refused instead: nobody shall believe that they hold."""
     return tuple(
         Rule(
             f"!has(self.{field})" + (f" || self.{field} == ''" if field == "queue" else ""),
             f"{field} cannot be honoured yet: this version does not know {what}; remove the field",
             field=f".{field}",
-            at="spec.schedulingPolicy",
+            at=f"spec.{place}".format(roles=replicas_field).rstrip("."),
             reason="FieldValueForbidden",
         )
-        for field, what in NOT_YET.items()
+        for place, fields in NOT_YET.items()
+        for field, what in fields.items()
     )
