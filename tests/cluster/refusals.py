@@ -187,6 +187,16 @@ REFUSALS = {
         "spec.schedulingPolicy.queue: Forbidden: queue cannot be honoured yet: this version does not know a queue; "
         "remove the field",
     ),
+    "schedule": Refusal(
+        lambda job: job["spec"].update(cronPolicy={"schedule": "* * * * *"}),
+        "spec.cronPolicy: Forbidden: cronPolicy cannot be honoured yet: this version does not know schedules; "
+        "remove the field",
+    ),
+    "spot": Refusal(
+        lambda job: worker(job).update(spotReplicaSpec={"spotReplicaNumber": 1}),
+        "spec.tfReplicaSpecs[Worker].spotReplicaSpec: Forbidden: spotReplicaSpec cannot be honoured yet: this version "
+        "does not know spot replicas; remove the field",
+    ),
     "two storages": Refusal(
         lambda job: job["spec"]["modelVersion"]["storage"].update(nfs={"server": "nfs.example"}),
         "spec.modelVersion.storage: Invalid value: exactly one of localStorage, nfs and AWSEfs",

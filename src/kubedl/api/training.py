@@ -95,6 +95,8 @@ class ReplicaSpec(Record, frozen=True):
         | None
     ) = None
 
+    spot_replica_spec: Annotated[Opaque, Meta(description="To come; a job that has it is refused.")] | None = None
+
     __rules__: ClassVar[tuple[Rule, ...]] = restart_rules()
 
 
@@ -204,6 +206,10 @@ class JobSpec(Record, frozen=True):
         ),
     ] = ""
     scheduling_policy: SchedulingPolicy | None = None
+    cron_policy: Annotated[Opaque, Meta(description="To come; a job that has it is refused.")] | None = None
+    cache_backend: (
+        Annotated[Opaque, Meta(description="To come; a job that has it fails before any pod is made.")] | None
+    ) = None
     model_version: ModelOutput | None = None
 
 

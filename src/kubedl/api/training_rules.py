@@ -7,7 +7,7 @@ could cost too much.
 Rules are evaluated again with every write of a status, so each first asks what settles the common case.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from kubedl.api.dependency_rules import Order, dependency_rules
 from kubedl.api.policy_rules import success_rule
@@ -15,11 +15,13 @@ from kubedl.schema.crd import Column, Rule
 
 NO_ORDER: Order = {}
 LONGEST_NAME = 63  # of a DNS label: a pod's name is its host name too
-NOT_YET = {
+IN_SCHEDULING = {
     "minAvailable": "gang scheduling",
     "priority": "a priority by number (priorityClassName works)",
     "queue": "a queue",
 }
+IN_SPEC = {"cronPolicy": "schedules"}
+IN_ROLE = {"spotReplicaSpec": "spot replicas"}
 
 
 def job_rules(
@@ -42,6 +44,8 @@ def job_rules(
         success_rule(replicas_field, roles),
         _resize_rule(replicas_field),
         *scheduling_rules("spec.schedulingPolicy"),
+        *_not_yet("spec", IN_SPEC),
+        *_not_yet(f"spec.{replicas_field}.*", IN_ROLE),
     )
 
 
@@ -58,17 +62,8 @@ def job_columns() -> tuple[Column, ...]:
 
 
 def scheduling_rules(place: str) -> tuple[Rule, ...]:
-    """Wishes that would be ignored are refused instead: nobody shall believe that they hold."""
-    return tuple(
-        Rule(
-            f"!has(self.{field})" + (f" || self.{field} == ''" if field == "queue" else ""),
-            f"{field} cannot be honoured yet: this version does not know {what}; remove the field",
-            field=f".{field}",
-            at=place,
-            reason="FieldValueForbidden",
-        )
-        for field, what in NOT_YET.items()
-    )
+    """The rules of a SchedulingPolicy that stands at `place`."""
+    return _not_yet(place, IN_SCHEDULING)
 
 
 def _name_rules(replicas_field: str) -> tuple[Rule, ...]:
@@ -147,4 +142,18 @@ def _resize_rule(replicas_field: str) -> Rule:
         field=f".{replicas_field}",
         at="spec",
         reason="FieldValueForbidden",
+    )
+
+
+def _not_yet(place: str, wishes: Mapping[str, str]) -> tuple[Rule, ...]:
+    """Wishes that would be ignored are refused instead: nobody shall believe that they hold."""
+    return tuple(
+        Rule(
+            f"!has(self.{field})" + (f" || self.{field} == ''" if field == "queue" else ""),
+            f"{field} cannot be honoured yet: this version does not know {what}; remove the field",
+            field=f".{field}",
+            at=place,
+            reason="FieldValueForbidden",
+        )
+        for field, what in wishes.items()
     )

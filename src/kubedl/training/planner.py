@@ -29,7 +29,7 @@ def plan(snapshot: Snapshot) -> Plan:
     draft.condition("Created", True, "JobCreated", "the job was accepted")
     if made.spec.model_version is not None and draft.condition("ModelVersionSkipped", True, "NotSupported", NO_MODEL):
         draft.event("Warning", "ModelVersionSkipped", NO_MODEL)
-    refusal = unsupported(made.metadata.annotations)
+    refusal = unsupported(made.metadata.annotations, made.spec)
     if refusal is not None:
         _fail(draft, tally.look(snapshot), "Unsupported", refusal)
     elif made.spec.suspend or is_true(made.status.conditions, "Suspended"):

@@ -122,7 +122,8 @@ def jobs(kind: Kind) -> Documents:
         optional={"annotations": st.dictionaries(WORDS, WORDS, max_size=2), "generation": st.integers(0, 9)},
     )
     conditions = st.sampled_from(["Created", "Running", "Restarting", "Suspended", "Failed", "Blocked", "x"])
-    own = {kind.replicas_field: specs, "replicaStatuses": statuses, "type": conditions}
+    # A job with a cache fails at once, and would show nothing else.
+    own = {kind.replicas_field: specs, "replicaStatuses": statuses, "type": conditions, "cacheBackend": st.none()}
     return _with(metadata, accepted_by(kind.type, **own))
 
 

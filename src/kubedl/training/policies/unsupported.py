@@ -1,6 +1,12 @@
-"""What users of the first KubeDL may ask for by annotation and this version cannot do: refused, never ignored."""
+"""What users of the first KubeDL may ask for and this version cannot do: refused, never ignored.
+
+What the API server can refuse, it does; here is what it lets through because it cannot see it, or because a manifest
+that was good must not become one that cannot be applied.
+"""
 
 from collections.abc import Mapping
+
+from kubedl.api.training import JobSpec
 
 NOT_YET = {
     "kubedl.io/network-mode": "host network",
@@ -10,8 +16,10 @@ NOT_YET = {
 }
 
 
-def unsupported(annotations: Mapping[str, str]) -> str | None:
-    """Why a job with these annotations cannot be run as asked."""
+def unsupported(annotations: Mapping[str, str], spec: JobSpec) -> str | None:
+    """Why a job with these annotations and this spec cannot be run as asked."""
+    if spec.cache_backend is not None:
+        return "spec.cacheBackend: this version has no dataset cache; remove the field, and mount the data yourself"
     for name, feature in NOT_YET.items():
         if name in annotations:
             return (
