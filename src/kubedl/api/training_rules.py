@@ -7,7 +7,7 @@ could cost too much.
 Rules are evaluated again with every write of a status, so each first asks what settles the common case.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from kubedl.schema.crd import Column, Rule
 
@@ -19,18 +19,42 @@ NOT_YET = {
 }
 
 
-def job_rules(replicas_field: str, roles: Sequence[str], container: str) -> tuple[Rule, ...]:
+def job_rules(replicas_field: str, roles: Sequence[str], container: str | None) -> tuple[Rule, ...]:
     """The rules of a kind whose roles stand in `spec.<replicas_field>`, and whose work is done in `container`.
 
-    The field must be bounded by `Meta(max_length=…)`.
+    Without a container's name any will do. The field must be bounded by `Meta(max_length=…)`.
     """
     return (
         *_name_rules(replicas_field),
-        *_role_rules(f"spec.{replicas_field}", roles, container),
+        *_role_rules(f"spec.{replicas_field}", roles),
+        *_container_rules(f"spec.{replicas_field}", container),
         *_dependency_rules(f"spec.{replicas_field}", roles),
         _resize_rule(replicas_field),
         *_rules_of_what_is_to_come(),
     )
+
+
+def number_rules(replicas_field: str, required: Sequence[str], bounds: Mapping[str, int]) -> tuple[Rule, ...]:
+    """The rules of a kind that cannot do without some roles, or can have only so many replicas of them."""
+    place, replicas = f"spec.{replicas_field}", "role.lowerAscii() == '{}' && self[role].replicas"
+    needed = (
+        Rule(
+            f"self.exists(role, {replicas.format(role.lower())} > 0)",
+            f"a job of this kind has at least one {role}",
+            at=place,
+            reason="FieldValueRequired",
+        )
+        for role in required
+    )
+    bounded = (
+        Rule(
+            f"!self.exists(role, {replicas.format(role.lower())} > {most})",
+            f"a job of this kind has at most {'one' if most == 1 else most} {role}",
+            at=place,
+        )
+        for role, most in bounds.items()
+    )
+    return (*needed, *bounded)
 
 
 def job_columns() -> tuple[Column, ...]:
@@ -68,7 +92,7 @@ def _name_rules(replicas_field: str) -> tuple[Rule, ...]:
     )
 
 
-def _role_rules(place: str, roles: Sequence[str], container: str) -> tuple[Rule, ...]:
+def _role_rules(place: str, roles: Sequence[str]) -> tuple[Rule, ...]:
     names = ", ".join(roles)
     as_declared = f"role in {list(roles)!r}"
     known = f"role.lowerAscii() in {[role.lower() for role in roles]!r}"
@@ -88,6 +112,13 @@ def _role_rules(place: str, roles: Sequence[str], container: str) -> tuple[Rule,
             message_expression=f"'role %s is there twice, in upper and lower case'"
             f".format([self.filter(role, {twice})[0].lowerAscii()])",
         ),
+    )
+
+
+def _container_rules(place: str, container: str | None) -> tuple[Rule, ...]:
+    if container is None:
+        return ()
+    return (
         Rule(
             f"self.exists(item, item.name == '{container}')",
             f"a container named {container}, which does the work of the role",

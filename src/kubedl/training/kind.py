@@ -6,14 +6,15 @@ A kind is one file with one subclass of `Kind`, registered under the entry-point
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from kubedl.api.training import GROUP, VERSION, CleanPodPolicy, RestartScope, TrainingJob
-from kubedl.api.training_rules import job_columns, job_rules
+from kubedl.api.training_rules import job_columns, job_rules, number_rules
 from kubedl.schema.crd import CustomResource, Rule, Scale
 from kubedl.training.job import Job, Replica, Role
 from kubedl.wire.meta import Resource
 
+View = type[Job]
 Done = Mapping[str, frozenset[int]]  # role → the indexes that have succeeded
 
 
@@ -27,11 +28,13 @@ class Kind(ABC):
     replicas_field: ClassVar[str]  # where the spec has its roles, as users write it
     roles: ClassVar[tuple[Role, ...]]
     container: ClassVar[str]
+    any_container: ClassVar[bool] = False  # whether users may call the container that does the work as they like
     port_name: ClassVar[str]
     port: ClassVar[int]
     clean_pod_policy: ClassVar[CleanPodPolicy] = "Running"
     rules: ClassVar[tuple[Rule, ...]] = ()
     scale: ClassVar[Scale | None] = None
+    view: ClassVar[View] = Job  # a subclass where replicas have other names
 
     @abstractmethod
     def environment(self, job: Job, replica: Replica) -> Mapping[str, str]:
@@ -40,6 +43,13 @@ class Kind(ABC):
     @abstractmethod
     def succeeded(self, job: Job, done: Done) -> bool:
         """Whether the job is done when these replicas are."""
+
+    def adapt(self, job: Job, replica: Replica, spec: dict[str, Any]) -> dict[str, Any]:
+        """The user's pod spec with what plain variables cannot say, before the engine adds its own part.
+
+        `spec` is a fresh copy, which may be changed. Raises TemplateError if the user's template does not allow it.
+        """
+        return spec
 
     def restart_scope(self, job: Job) -> RestartScope:
         """What one death costs, unless the user says otherwise."""
@@ -57,11 +67,20 @@ class Kind(ABC):
             resource=self.resource,
             short_names=self.short_names,
             columns=job_columns(),
-            rules=(*job_rules(self.replicas_field, [role.name for role in self.roles], self.container), *self.rules),
+            rules=(*self._common_rules(), *self.rules),
             scale=self.scale,
         )
 
     def job(self, made: TrainingJob) -> Job:
         """A view of one job of this kind, with the kind's defaults filled in."""
         roles = {role.name: role for role in self.roles}
-        return Job(made, roles, self.container, (self.port_name, self.port))
+        return self.view(made, roles, self.container, (self.port_name, self.port))
+
+    def _common_rules(self) -> tuple[Rule, ...]:
+        place, container = self.replicas_field, None if self.any_container else self.container
+        required = [role.name for role in self.roles if role.required]
+        bounds = {role.name: role.at_most for role in self.roles if role.at_most is not None}
+        return (
+            *job_rules(place, [role.name for role in self.roles], container),
+            *number_rules(place, required, bounds),
+        )

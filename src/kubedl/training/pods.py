@@ -31,7 +31,7 @@ def render(kind: Kind, job: Job, replica: Replica, attempt: int, *, scope: Resta
     """The pod as it is sent to the API server. Raises TemplateError if the template is none."""
     role = job.roles[replica.role]
     given = template.read(role.name, role.template)
-    meta, spec = given.get("metadata") or {}, given["spec"]
+    meta, spec = given.get("metadata") or {}, kind.adapt(job, replica, given["spec"])
     name = job.pod_name(replica)
     spec |= {"hostname": name, "subdomain": job.name, "restartPolicy": _restart_policy(role.restart_policy, scope)}
     # So that the bare name of a pod resolves as well as the full one.
