@@ -27,7 +27,7 @@ def replica_specs(roles: tuple[str, ...]) -> st.SearchStrategy[dict[str, object]
 
 @st.composite
 def jobs(draw: st.DrawFn) -> JobBuilder:
-    """Small jobs of both kinds, with any policies."""
+    """Small jobs, with parameter servers and without, with any policies."""
     builder, roles = draw(
         st.sampled_from(
             [

@@ -1,5 +1,8 @@
 """XGBoostJob: what a replica is told of the tracker, and when the job is done."""
 
+import inspect
+from pathlib import Path
+
 import pytest
 
 from kubedl.training.kinds.xgboost import XGBoost
@@ -56,6 +59,11 @@ def test_the_masters_own_port_is_the_trackers() -> None:
 def test_the_master_decides(job: JobBuilder, finished: dict[str, set[int]], expected: bool) -> None:
     """Without one, everybody is needed."""
     assert expected == is_done(job, **finished)
+
+
+def test_a_plain_kind_is_a_page_of_code() -> None:
+    """All that a framework without oddities has to say."""
+    assert Path(inspect.getfile(XGBoost)).read_text().count("\n") <= 60
 
 
 def test_defaults() -> None:
