@@ -10,7 +10,7 @@ from kubedl.api.training import MOST, Dependency, JobSpec, ReplicaSpecs, Restart
 from kubedl.training.job import Job, Replica, Role
 from kubedl.training.kind import Done, Kind
 
-_TTL = "The job itself is deleted that long after its end; a number that large keeps it: 2147483647."
+_TTL = "The job itself is deleted that long after its end; 2147483647 keeps it."
 
 
 class XGBoostJobSpec(JobSpec, frozen=True, kw_only=True):
