@@ -12,7 +12,7 @@ export INSTANCE
 # Two test processes: a test on a real cluster mostly waits, and two share the cores of a small machine.
 PYTEST := $(PYTHON) -m pytest
 PARALLEL := -n 2 --dist loadgroup
-E2E_IMAGES := base torch tensorflow mpi
+E2E_IMAGES := base torch tensorflow mpi xgboost jax
 
 # So that `eval "$(make cluster-env)"` works inside another make too.
 MAKEFLAGS += --no-print-directory
@@ -34,7 +34,7 @@ $(VENV)/.installed: requirements/dev.txt
 	touch $@
 
 generate: $(VENV)/.installed ## Write generated files anew: reference pages, CRDs, RBAC
-	$(PYTHON) -m devtools.reference
+	PYTHONPATH=src $(PYTHON) -m devtools.reference
 	PYTHONPATH=src $(PYTHON) -m devtools.generate
 
 lock: $(VENV)/.installed ## Resolve the dependencies of pyproject.toml anew, with hashes
@@ -47,7 +47,7 @@ check: $(VENV)/.installed ## Format, lint, types, layers, house rules, drift of 
 	PYTHONPATH=src $(VENV)/bin/lint-imports
 	$(PYTHON) -m devtools.house
 	$(PYTHON) -m devtools.lock --check
-	$(PYTHON) -m devtools.reference --check
+	PYTHONPATH=src $(PYTHON) -m devtools.reference --check
 	PYTHONPATH=src $(PYTHON) -m devtools.generate --check
 
 test: $(VENV)/.installed ## Unit tests, in virtual time (under a minute)

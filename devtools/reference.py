@@ -3,9 +3,10 @@
 import argparse
 import re
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
+from devtools.kinds import describe_kinds
+from devtools.tables import table
 from testbed import tools
 from testbed.images.catalogue import Catalogue, Definition
 from testbed.instance import INSTANCES, NODES, Instance
@@ -32,7 +33,8 @@ def main() -> int:
 
 def pages(root: Path) -> dict[Path, str]:
     """Every generated page and its text."""
-    return {root / "docs" / "reference" / "testbed.md": NOTICE + describe_testbed()}
+    texts = {"testbed": describe_testbed(), "kinds": describe_kinds()}
+    return {root / "docs" / "reference" / f"{name}.md": NOTICE + text for name, text in texts.items()}
 
 
 def describe_testbed() -> str:
@@ -54,14 +56,14 @@ def describe_testbed() -> str:
     return (
         "# The test bed, part by part\n\n"
         "## Programs\n\nBuilt on first use from the Go module proxy, pinned by `testbed/tools/<name>/go.sum`.\n\n"
-        f"{_table(('tool', 'programs', 'version'), programs)}\n"
+        f"{table(('tool', 'programs', 'version'), programs)}\n"
         "## Images\n\nBuilt on first use from Debian packages and wheels; "
         "`testbed/images/definitions/<name>.toml`.\n\n"
-        f"{_table(('image', 'what is in it'), described)}\n"
+        f"{table(('image', 'what is in it'), described)}\n"
         f"## Instances\n\nUp to {INSTANCES} test beds of up to {NODES} real nodes run side by side; "
         "instance `i` (`INSTANCE=i`) uses the addresses below. `.ci/run` takes instance 4 and the proofs 5 to 7; "
         "0 to 3 are yours.\n\n"
-        f"{_table(('what', 'where', 'instance 0'), addresses)}"
+        f"{table(('what', 'where', 'instance 0'), addresses)}"
     )
 
 
@@ -84,11 +86,6 @@ def _version(name: str) -> str:
     if not owners:  # a main package of our own: its one direct requirement, if it has any
         owners = re.findall(r"^require (\S+) (v\S+)$", text, re.MULTILINE)
     return " ".join(max(owners)) if owners else "our own"
-
-
-def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    lines = [head, tuple("---" for _ in head), *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from harness.sightings import Sightings
+from kubedl.training.kinds import all_kinds
 from testbed.api import Object
 
 # Anything in a status that is a moment; that it is there is part of the state, when it was is not.
@@ -16,8 +17,7 @@ JOB_UID = "training.kubedl.io/job-uid"
 
 def digest(sightings: Sightings, namespace: str) -> Object:
     """Jobs, pods and Services by name, and nothing of them that a second run could not repeat."""
-    plurals = ("tfjobs", "pytorchjobs", "mpijobs")
-    jobs = {name: body for plural in plurals for name, body in sightings.all(plural, namespace).items()}
+    jobs = {name: body for kind in all_kinds() for name, body in sightings.all(kind.plural, namespace).items()}
     owners = {body["metadata"]["uid"]: name for name, body in jobs.items()}
     return {
         "jobs": {name: of_job(body) for name, body in jobs.items()},

@@ -6,7 +6,7 @@ from typing import Any
 from harness.connection import MERGE_PATCH
 from harness.sightings import TRAINING
 from harness.stage import Stage
-from harness.world import PLURALS, ended, job_body, running
+from harness.world import KINDS, ended, job_body, running
 from testbed.api import ApiError, Object
 from testbed.waiting import until
 
@@ -23,7 +23,7 @@ class Fleet:
         self.namespace = namespace
         self._stage, self._kind, self._tend = stage, kind, tend
         self._server = stage.sightings.connection
-        self.jobs_path = f"{TRAINING}/namespaces/{namespace}/{PLURALS[kind]}"
+        self.jobs_path = f"{TRAINING}/namespaces/{namespace}/{KINDS[kind].plural}"
         self.pods_path = f"/api/v1/namespaces/{namespace}/pods"
 
     def create(self, names: Iterable[str], roles: Mapping[str, int | Object], **spec: object) -> None:
@@ -86,7 +86,7 @@ class Fleet:
 
     def jobs(self) -> dict[str, Object]:
         """The jobs that there are."""
-        return self._stage.sightings.all(PLURALS[self._kind], self.namespace)
+        return self._stage.sightings.all(KINDS[self._kind].plural, self.namespace)
 
     def statuses(self) -> dict[str, Object]:
         """What the operator says about each."""

@@ -15,6 +15,7 @@ from typing import Self
 import aiohttp
 
 from harness.connection import Connection
+from kubedl.training.kinds import all_kinds
 from testbed.api import Object
 from testbed.cluster import Cluster
 from testbed.waiting import until
@@ -24,9 +25,7 @@ LABELLED = "labelSelector=training.kubedl.io/job-name"
 FOLLOWED = {
     "pods": f"/api/v1/pods?{LABELLED}",
     "services": f"/api/v1/services?{LABELLED}",
-    "tfjobs": f"{TRAINING}/tfjobs?",
-    "pytorchjobs": f"{TRAINING}/pytorchjobs?",
-    "mpijobs": f"{TRAINING}/mpijobs?",
+    **{kind.plural: f"{TRAINING}/{kind.plural}?" for kind in all_kinds()},
 }
 START = "watch=1&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
 SILENCE = 90.0

@@ -10,13 +10,15 @@ from functools import partial
 from typing import Any
 
 from harness.sightings import TRAINING, Sightings
+from kubedl.training import labels
+from kubedl.training.job import Job as JobView
+from kubedl.training.job import Replica
+from kubedl.training.kinds import all_kinds
+from kubedl.wire import codec
 from testbed.api import Object
 from testbed.waiting import until
 
-PLURALS = {"TFJob": "tfjobs", "PyTorchJob": "pytorchjobs", "MPIJob": "mpijobs"}
-ROLES_FIELDS = {"TFJob": "tfReplicaSpecs", "PyTorchJob": "pytorchReplicaSpecs", "MPIJob": "mpiReplicaSpecs"}
-CONTAINERS = {"TFJob": "tensorflow", "PyTorchJob": "pytorch", "MPIJob": "mpi"}
-ATTEMPT = "training.kubedl.io/attempt"
+KINDS = {kind.kind: kind for kind in all_kinds()}
 LONG_AGO = datetime.timedelta(hours=1)  # pauses counted from then are over
 INTERVAL = 0.01
 
@@ -44,8 +46,9 @@ class World:
 
     def create(self, kind: str, name: str, roles: Mapping[str, int | Object], **spec: object) -> "Job":
         """A user asks for a job; each role is a count of replicas, or a replica spec without its template."""
-        job = Job(self, kind, name)
-        self.sightings.connection.create(job.collection, job_body(kind, name, roles, self._node, **spec))
+        body = job_body(kind, name, roles, self._node, **spec)
+        job = Job(self, view(body))
+        self.sightings.connection.create(job.collection, body)
         return job
 
     def until(self, what: str, condition: Callable[[], Any]) -> None:
@@ -62,12 +65,13 @@ class World:
 class Job:
     """One job, its user, and the kubelet of its pods. Pods are called `worker-0`."""
 
-    def __init__(self, world: World, kind: str, name: str) -> None:
+    def __init__(self, world: World, view: JobView) -> None:
         self._world = world
-        self._kind, self._name = kind, name
+        self.view = view  # as its kind saw it when it was made
+        self._kind, self._name = view.made.kind, view.name
         self._server = world.sightings.connection
         self._running: set[str] = set()
-        self.collection = f"{TRAINING}/namespaces/{world.namespace}/{PLURALS[kind]}"
+        self.collection = f"{TRAINING}/namespaces/{world.namespace}/{KINDS[self._kind].plural}"
 
     def change(self, **spec: object) -> None:
         """The user edits the spec."""
@@ -128,7 +132,7 @@ class Job:
 
     def seen(self) -> Object | None:
         """The job as it is now."""
-        return self._world.sightings.get(PLURALS[self._kind], self._world.namespace, self._name)
+        return self._world.sightings.get(KINDS[self._kind].plural, self._world.namespace, self._name)
 
     def status(self) -> Object:
         """What the operator says about it."""
@@ -137,27 +141,29 @@ class Job:
 
     def pods(self) -> dict[str, int]:
         """The pods that are not being deleted, and their attempts."""
-        return {
-            name.removeprefix(f"{self._name}-"): int(pod["metadata"]["labels"][ATTEMPT])
-            for name, pod in self._own("pods").items()
-            if "deletionTimestamp" not in pod["metadata"]
-        }
+        stay = [pod["metadata"] for pod in self._own("pods").values() if "deletionTimestamp" not in pod["metadata"]]
+        marks = [meta["labels"] for meta in stay]
+        return {f"{own[labels.REPLICA_TYPE]}-{own[labels.REPLICA_INDEX]}": int(own[labels.ATTEMPT]) for own in marks}
 
     def _own(self, *resources: str) -> dict[str, Object]:
-        label = "training.kubedl.io/job-name"
         found = [self._world.sightings.all(resource, self._world.namespace) for resource in resources]
         return {
             name: body
             for objects in found
             for name, body in objects.items()
-            if body["metadata"]["labels"][label] == self._name
+            if body["metadata"]["labels"][labels.JOB_NAME] == self._name
         }
 
-    def _pod(self, name: str) -> str:
-        return f"/api/v1/namespaces/{self._world.namespace}/pods/{self._name}-{name}"
+    def _pod(self, pod: str) -> str:
+        return f"/api/v1/namespaces/{self._world.namespace}/pods/{self._full_name(pod)}"
+
+    def _full_name(self, pod: str) -> str:
+        played, _, index = pod.rpartition("-")
+        role = next(role.name for role in KINDS[self._kind].roles if role.name.lower() == played)
+        return self.view.pod_name(Replica(role, int(index)))
 
     def _is_leaving(self, name: str) -> bool:
-        pod = self._world.sightings.get("pods", self._world.namespace, f"{self._name}-{name}")
+        pod = self._world.sightings.get("pods", self._world.namespace, self._full_name(name))
         return pod is not None and "deletionTimestamp" in pod["metadata"]
 
     def _counted(self) -> bool:
@@ -171,7 +177,7 @@ class Job:
 
 def job_body(kind: str, name: str, roles: Mapping[str, int | Object], node: str, **spec: object) -> Object:
     """A job as its user writes it; its pods say for themselves on which node they run."""
-    container = {"name": CONTAINERS[kind], "image": "none", "command": ["true"]}
+    container = {"name": KINDS[kind].container, "image": "none", "command": ["true"]}
     template = {"spec": {"nodeName": node, "containers": [container]}}
     given = {role: {"replicas": own} if isinstance(own, int) else own for role, own in roles.items()}
     specs = {role: {"template": template, **own} for role, own in given.items()}
@@ -179,14 +185,20 @@ def job_body(kind: str, name: str, roles: Mapping[str, int | Object], node: str,
         "apiVersion": "training.kubedl.io/v1alpha1",
         "kind": kind,
         "metadata": {"name": name},
-        "spec": {ROLES_FIELDS[kind]: specs, **spec},
+        "spec": {KINDS[kind].replicas_field: specs, **spec},
     }
+
+
+def view(body: Object) -> JobView:
+    """A job as its kind sees it."""
+    kind = KINDS[body["kind"]]
+    return kind.job(kind.resource.decoder.decode(codec.encode(body)))
 
 
 def pod_status(kind: str, phase: str, state: Object, *, ready: bool = False) -> Object:
     """The status of a pod as its kubelet writes it."""
     condition = {"type": "Ready", "status": str(ready), "lastTransitionTime": _now()}
-    container = {"name": CONTAINERS[kind], "image": "none", "imageID": "", "ready": ready}
+    container = {"name": KINDS[kind].container, "image": "none", "imageID": "", "ready": ready}
     container |= {"restartCount": 0, "state": state}
     return {"phase": phase, "conditions": [condition], "containerStatuses": [container]}
 

@@ -1,7 +1,8 @@
 """Scenarios: short histories of jobs that end in a state which no crash of the operator may change.
 
 A scenario is a function of the world, registered by its decorator. Whoever adds a controller adds a module here, and
-its scenarios are run with a crash at every write (`harness.crashpoints`).
+its scenarios are run with a crash at every write (`harness.crashpoints`). A kind of job needs none to be included: the
+lives of `every_kind` are made for each that is installed.
 """
 
 import pkgutil
@@ -18,9 +19,14 @@ _registered: dict[str, Scenario] = {}
 
 def scenario(function: Scenario) -> Scenario:
     """Register a scenario under the name of its function."""
-    if function.__name__ in _registered:
-        raise ValueError(f"there are two scenarios called {function.__name__}")
-    _registered[function.__name__] = function
+    return register(function.__name__, function)
+
+
+def register(name: str, function: Scenario) -> Scenario:
+    """Register a scenario that was made, under a name of its own."""
+    if name in _registered:
+        raise ValueError(f"there are two scenarios called {name}")
+    _registered[name] = function
     return function
 
 

@@ -27,19 +27,19 @@ IN_ROLE = {"spotReplicaSpec": "spot replicas"}
 def job_rules(
     replicas_field: str,
     roles: Sequence[str],
-    container: str,
+    container: str | None,
     order: Order = NO_ORDER,
     container_field: str = "",
 ) -> tuple[Rule, ...]:
     """The rules of a kind whose roles stand in `spec.<replicas_field>`, and whose work is done in `container`.
 
     `order` is whom a role waits for unless the user says otherwise. The field must be bounded by `Meta(max_length=…)`.
-    Where `spec.<container_field>` names the container, it has a default.
+    Without a container's name any will do; where `spec.<container_field>` names it, that has a default.
     """
     return (
         *_name_rules(replicas_field),
         *_role_rules(f"spec.{replicas_field}", roles),
-        _container_rule(replicas_field, container, container_field),
+        *_container_rules(replicas_field, container, container_field),
         *dependency_rules(f"spec.{replicas_field}", roles, order),
         success_rule(replicas_field, roles),
         _resize_rule(replicas_field),
@@ -47,6 +47,29 @@ def job_rules(
         *_not_yet("spec", IN_SPEC),
         *_not_yet(f"spec.{replicas_field}.*", IN_ROLE),
     )
+
+
+def number_rules(replicas_field: str, required: Sequence[str], bounds: Mapping[str, int]) -> tuple[Rule, ...]:
+    """The rules of a kind that cannot do without some roles, or can have only so many replicas of them."""
+    place, replicas = f"spec.{replicas_field}", "role.lowerAscii() == '{}' && self[role].replicas"
+    needed = (
+        Rule(
+            f"self.exists(role, {replicas.format(role.lower())} > 0)",
+            f"a job of this kind has at least one {role}",
+            at=place,
+            reason="FieldValueRequired",
+        )
+        for role in required
+    )
+    bounded = (
+        Rule(
+            f"!self.exists(role, {replicas.format(role.lower())} > {most})",
+            f"a job of this kind has at most {'one' if most == 1 else most} {role}",
+            at=place,
+        )
+        for role, most in bounds.items()
+    )
+    return (*needed, *bounded)
 
 
 def job_columns() -> tuple[Column, ...]:
@@ -112,24 +135,25 @@ def _role_rules(place: str, roles: Sequence[str]) -> tuple[Rule, ...]:
     )
 
 
-def _container_rule(replicas_field: str, container: str, container_field: str) -> Rule:
+def _container_rules(replicas_field: str, container: str | None, container_field: str) -> tuple[Rule, ...]:
+    if container is None:
+        return ()
+    missing = f"a container named {container}, which does the work of the role"
     if not container_field:
-        return Rule(
-            f"self.exists(item, item.name == '{container}')",
-            f"a container named {container}, which does the work of the role",
-            at=f"spec.{replicas_field}.*.template.spec.containers",
-            reason="FieldValueRequired",
-        )
+        at = f"spec.{replicas_field}.*.template.spec.containers"
+        return (Rule(f"self.exists(item, item.name == '{container}')", missing, at=at, reason="FieldValueRequired"),)
     specs = f"self.{replicas_field}"
     present = f"{specs}[role].template.spec.containers.exists(item, item.name == self.{container_field})"
-    return Rule(
-        f"{specs}.all(role, {present})",
-        f"every role has the container that {container_field} names, which does its work",
-        field=f".{replicas_field}",
-        at="spec",
-        message_expression=f"'a container named %s, which does the work of the role, is missing in %s'"
-        f".format([self.{container_field}, {specs}.filter(role, !{present})[0]])",
-        reason="FieldValueRequired",
+    return (
+        Rule(
+            f"{specs}.all(role, {present})",
+            f"every role has the container that {container_field} names, which does its work",
+            field=f".{replicas_field}",
+            at="spec",
+            message_expression=f"'a container named %s, which does the work of the role, is missing in %s'"
+            f".format([self.{container_field}, {specs}.filter(role, !{present})[0]])",
+            reason="FieldValueRequired",
+        ),
     )
 
 

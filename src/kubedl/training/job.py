@@ -6,6 +6,7 @@ Names are functions of the job and never looked up, so a replica can be told of 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import takewhile
 from typing import Any
 
 from kubedl.api.training import Dependency, ExitCodes, OomPolicy, ReplicaSpec, RestartPolicy, TrainingJob
@@ -21,6 +22,8 @@ class Role:
     restart_policy: RestartPolicy = "ExitCode"
     after: tuple[Dependency, ...] = ()  # what it waits for unless the user says otherwise
     fatal: bool = True  # whether one replica that fails for good fails the job
+    required: bool = False  # whether a job without a replica of it is refused
+    at_most: int | None = None  # replicas; more are refused
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -78,6 +81,16 @@ class Job:
     def size(self) -> int:
         """How many replicas there are in all."""
         return sum(role.replicas for role in self.roles.values())
+
+    @cached_property
+    def leader(self) -> Replica:
+        """The first of all replicas, at which the others of a collective meet."""
+        return next(self.replicas())
+
+    def rank(self, replica: Replica) -> int:
+        """Its place among all replicas, in the kind's order of roles; the leader's is 0."""
+        before = takewhile(lambda role: role != replica.role, self.roles)
+        return sum(map(self.count, before)) + replica.index
 
     def pod_name(self, replica: Replica) -> str:
         """Also its host name."""

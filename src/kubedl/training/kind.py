@@ -10,12 +10,13 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from kubedl.api.training import GROUP, VERSION, CleanPodPolicy, RestartScope, TrainingJob
-from kubedl.api.training_rules import job_columns, job_rules
+from kubedl.api.training_rules import job_columns, job_rules, number_rules
 from kubedl.schema.crd import CustomResource, Rule, Scale
 from kubedl.schema.rbac import Grant
 from kubedl.training.job import Job, Replica, Role
 from kubedl.wire.meta import Resource
 
+View = type[Job]
 Done = Mapping[str, frozenset[int]]  # role → the indexes that have succeeded
 
 
@@ -39,12 +40,14 @@ class Kind(ABC):
     roles: ClassVar[tuple[Role, ...]]
     container: ClassVar[str]
     container_field: ClassVar[str] = ""  # where a spec may name another one, as users write it
+    any_container: ClassVar[bool] = False  # whether users may call the container that does the work as they like
     port_name: ClassVar[str]
     port: ClassVar[int]
     clean_pod_policy: ClassVar[CleanPodPolicy] = "Running"
     rules: ClassVar[tuple[Rule, ...]] = ()
     scale: ClassVar[Scale | None] = None
     grants: ClassVar[tuple[Grant, ...]] = ()  # what the operator may do for this kind alone
+    view: ClassVar[View] = Job  # a subclass where replicas have other names
 
     @abstractmethod
     def environment(self, job: Job, replica: Replica) -> Mapping[str, str]:
@@ -66,9 +69,12 @@ class Kind(ABC):
         """What is made before the Service, in this order; asked for only then, so it may hold what is new each time."""
         return ()
 
-    def equip(self, job: Job, replica: Replica, pod: dict[str, Any]) -> dict[str, Any]:
-        """The pod, otherwise ready to be sent, with what this kind needs beyond its environment."""
-        return pod
+    def adapt(self, job: Job, replica: Replica, template: dict[str, Any]) -> None:  # noqa: B027 - most add nothing
+        """Add to the user's pod what variables alone cannot say, before the engine adds its own part.
+
+        `template` is a fresh copy with `metadata` (`labels`, `annotations`) and `spec`. Raises TemplateError if what
+        the user wrote does not allow it.
+        """
 
     @cached_property
     def resource(self) -> Resource[TrainingJob]:
@@ -78,19 +84,25 @@ class Kind(ABC):
     @cached_property
     def custom_resource(self) -> CustomResource:
         """From which its CRD is generated."""
-        order = {role.name: [dependency.upstream for dependency in role.after] for role in self.roles}
         return CustomResource(
             resource=self.resource,
             short_names=self.short_names,
             columns=job_columns(),
-            rules=(
-                *job_rules(self.replicas_field, list(order), self.container, order, self.container_field),
-                *self.rules,
-            ),
+            rules=(*self._common_rules(), *self.rules),
             scale=self.scale,
         )
 
     def job(self, made: TrainingJob) -> Job:
         """A view of one job of this kind, with the kind's defaults filled in."""
         roles = {role.name: role for role in self.roles}
-        return Job(made, roles, self.main_container(made), (self.port_name, self.port))
+        return self.view(made, roles, self.main_container(made), (self.port_name, self.port))
+
+    def _common_rules(self) -> tuple[Rule, ...]:
+        place, container = self.replicas_field, None if self.any_container else self.container
+        order = {role.name: [dependency.upstream for dependency in role.after] for role in self.roles}
+        required = [role.name for role in self.roles if role.required]
+        bounds = {role.name: role.at_most for role in self.roles if role.at_most is not None}
+        return (
+            *job_rules(place, list(order), container, order, self.container_field),
+            *number_rules(place, required, bounds),
+        )

@@ -31,8 +31,10 @@ def render(kind: Kind, job: Job, replica: Replica, attempt: int, *, scope: Resta
     """The pod as it is sent to the API server. Raises TemplateError if the template is none."""
     role = job.roles[replica.role]
     given = template.read(role.name, role.template)
-    meta, spec = given.get("metadata") or {}, given["spec"]
-    name = job.pod_name(replica)
+    meta = given.get("metadata") or {}
+    given["metadata"] = {name: meta.get(name) or {} for name in ("labels", "annotations")}
+    kind.adapt(job, replica, given)
+    meta, spec, name = given["metadata"], given["spec"], job.pod_name(replica)
     spec |= {"hostname": name, "subdomain": job.name, "restartPolicy": _restart_policy(role.restart_policy, scope)}
     # So that the bare name of a pod resolves as well as the full one.
     dns = spec.get("dnsConfig") or {}
@@ -47,19 +49,18 @@ def render(kind: Kind, job: Job, replica: Replica, attempt: int, *, scope: Resta
     port = job.port_name, job.port(replica.role)
     for container in spec["containers"]:
         _complete(container, environment, port, main=container["name"] == job.container)
-    pod: Body = {
+    return {
         "apiVersion": PODS.api_version,
         "kind": PODS.kind,
         "metadata": {
             "name": name,
             "namespace": job.namespace,
-            "labels": {**(meta.get("labels") or {}), **labels.of_pod(job, replica, attempt)},
-            "annotations": meta.get("annotations") or {},
+            "labels": {**meta["labels"], **labels.of_pod(job, replica, attempt)},
+            "annotations": meta["annotations"],
             "ownerReferences": [owner_reference(kind, job)],
         },
         "spec": spec,
     }
-    return kind.equip(job, replica, pod)
 
 
 def _restart_policy(policy: str, scope: RestartScope) -> str:

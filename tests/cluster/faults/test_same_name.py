@@ -6,7 +6,8 @@ from collections.abc import Callable
 from harness.fleet import Fleet
 from harness.proxied import ProxiedOperator
 from harness.stage import Stage, times
-from harness.world import ATTEMPT, job_body
+from harness.world import job_body
+from kubedl.training.labels import ATTEMPT
 from testbed.api import ApiError, Object
 
 POLICIES = ("Background", "Foreground", "Orphan")

@@ -1,6 +1,7 @@
 """Jobs with real frameworks on two real nodes, run by the operator as users run it."""
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -25,20 +26,20 @@ def operator(two_nodes: Cluster) -> Iterator[Operator]:
 
 
 @pytest.fixture(scope="session")
-def images(two_nodes: Cluster, torch_image: str) -> dict[str, str]:
-    """The image of each kind's container."""
-    return {"pytorch": torch_image, "tensorflow": two_nodes.image("tensorflow"), "mpi": two_nodes.image("mpi")}
+def image(two_nodes: Cluster) -> Callable[[str], str]:
+    """The reference of an image of the test bed, pushed when it is first asked for."""
+    return cache(two_nodes.image)
 
 
 @pytest.fixture
-def submit(workspace: Workspace, operator: Operator, images: dict[str, str], tmp_path: Path) -> Iterator[Submit]:
+def submit(workspace: Workspace, operator: Operator, image: Callable[[str], str], tmp_path: Path) -> Iterator[Submit]:
     """Create a training's job in a namespace of its own."""
     with checkpoints.shared(workspace, tmp_path) as shared:
 
         def create(training: Training, *, held: bool = False) -> ObservedJob:
             operator.insist()
             job = ObservedJob(workspace, training, shared)
-            job.create(images[training.container], held=held)
+            job.create(image(training.image), held=held)
             return job
 
         yield create

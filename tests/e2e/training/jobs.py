@@ -3,6 +3,12 @@
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from kubedl.training.kind import Kind
+from kubedl.training.kinds.jax import JAX
+from kubedl.training.kinds.mpi import MPI
+from kubedl.training.kinds.pytorch import PyTorch
+from kubedl.training.kinds.tensorflow import TensorFlow
+from kubedl.training.kinds.xgboost import XGBoost
 from testbed.api import Object
 from tests.builders import PodBuilder
 from tests.e2e.training.checkpoints import CLAIM
@@ -21,10 +27,8 @@ class Training:
     """One framework's way to train, and what it needs of the job."""
 
     name: str
-    kind: str
-    plural: str
-    container: str
-    replicas_field: str
+    kind: Kind
+    image: str  # one of the test bed's
     roles: dict[str, int]
     command: tuple[str, ...]
     spec: Object = field(default_factory=dict)
@@ -50,9 +54,9 @@ class Training:
         }
         return {
             "apiVersion": API_VERSION,
-            "kind": self.kind,
+            "kind": self.kind.kind,
             "metadata": {"name": self.name},
-            "spec": {"backoffLimit": 3, **self.spec, self.replicas_field: replicas},
+            "spec": {"backoffLimit": 3, **self.spec, self.kind.replicas_field: replicas},
         }
 
     def _template(self, role: str, image: str, held: bool) -> Object:
@@ -69,7 +73,7 @@ class Training:
             image,
             spec={"volumes": volumes},
             container={
-                "name": self.container,
+                "name": self.kind.container,
                 "volumeMounts": [{"name": name, "mountPath": path} for name, path in mounts.items()],
             },
         )
@@ -105,54 +109,60 @@ def _script(name: str) -> str:
 
 PARAMETER_SERVER = Training(
     name="parameters",
-    kind="TFJob",
-    plural="tfjobs",
-    container="tensorflow",
-    replicas_field="tfReplicaSpecs",
+    kind=TensorFlow(),
+    image="tensorflow",
     roles={"Chief": 1, "PS": 1, "Worker": 2},
     command=("python3", _script("parameter_server.py")),
     pinned="node1",
 )
 MULTI_WORKER = Training(
     name="mirrored",
-    kind="TFJob",
-    plural="tfjobs",
-    container="tensorflow",
-    replicas_field="tfReplicaSpecs",
+    kind=TensorFlow(),
+    image="tensorflow",
     roles={"Worker": 2},
     command=("python3", _script("multi_worker.py")),
     spec={"restartScope": "Job"},
 )
 DDP = Training(
     name="ddp",
-    kind="PyTorchJob",
-    plural="pytorchjobs",
-    container="pytorch",
-    replicas_field="pytorchReplicaSpecs",
+    kind=PyTorch(),
+    image="torch",
     roles={"Master": 1, "Worker": 3},
     command=("python3", _script("ddp.py")),
     pinned="node1",
 )
 TORCHRUN = Training(
     name="torchrun",
-    kind="PyTorchJob",
-    plural="pytorchjobs",
-    container="pytorch",
-    replicas_field="pytorchReplicaSpecs",
+    kind=PyTorch(),
+    image="torch",
     roles={"Master": 1, "Worker": 3},
     command=("torchrun", _script("ddp.py")),
     pinned="node1",
 )
 PI = Training(
     name="pi",
-    kind="MPIJob",
-    plural="mpijobs",
-    container="mpi",
-    replicas_field="mpiReplicaSpecs",
+    kind=MPI(),
+    image="mpi",
     roles={"Launcher": 1, "Worker": 2},
     command=("mpirun", "-np", "4", "python3", _script("pi.py")),
     spec={"slotsPerWorker": 2},
     pinned="node1",
     policy="OnFailure",
     serving=frozenset({"Worker"}),
+)
+BOOSTED = Training(
+    name="boosted",
+    kind=XGBoost(),
+    image="xgboost",
+    roles={"Master": 1, "Worker": 2},
+    command=("python3", _script("boosted_trees.py")),
+    spec={"ttlSecondsAfterFinished": 3600},
+    pinned="node1",
+)
+SUMMED = Training(
+    name="summed",
+    kind=JAX(),
+    image="jax",
+    roles={"Worker": 2},
+    command=("python3", _script("sum_of_processes.py")),
 )

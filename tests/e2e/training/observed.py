@@ -57,7 +57,7 @@ class ObservedJob:
 
     def warnings(self) -> list[str]:
         """The messages of the job's Warning events."""
-        chosen = f"type=Warning,involvedObject.kind={self.training.kind},involvedObject.name={self.training.name}"
+        chosen = f"type=Warning,involvedObject.kind={self.training.kind.kind},involvedObject.name={self.training.name}"
         path = f"/api/v1/namespaces/{self.workspace.namespace}/events?fieldSelector={chosen}"
         return [event["message"] for event in self.workspace.cluster.api.list(path)]
 
@@ -91,7 +91,7 @@ class ObservedJob:
 
     @property
     def _collection(self) -> str:
-        return f"/apis/{API_VERSION}/namespaces/{self.workspace.namespace}/{self.training.plural}"
+        return f"/apis/{API_VERSION}/namespaces/{self.workspace.namespace}/{self.training.kind.plural}"
 
     def _insist(self) -> bool:
         if is_true(self.body, "Failed"):

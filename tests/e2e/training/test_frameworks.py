@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.e2e.training.conftest import Submit
-from tests.e2e.training.jobs import DDP, MULTI_WORKER, PARAMETER_SERVER, TORCHRUN, Training
+from tests.e2e.training.jobs import BOOSTED, DDP, MULTI_WORKER, PARAMETER_SERVER, SUMMED, TORCHRUN, Training
 from tests.e2e.training.observed import ObservedJob
 
 
@@ -35,10 +35,38 @@ def test_torch(submit: Submit, training: Training) -> None:
     job.succeeded()
     job.nothing_runs()
     assert set(job.pods()) == training.pods
-    assert len({pod["spec"]["nodeName"] for pod in job.pods().values()}) == 2
+    assert on_both_nodes(job)
     for pod in training.pods:
         assert re.search(r"^rank \d of 4", job.log(pod), re.MULTILINE)
     assert loss_fell(job)
+
+
+def test_boosted_trees(submit: Submit) -> None:
+    """A master with the tracker and two workers, each with its own rows, find the model of a single process."""
+    job = submit(BOOSTED)
+    job.succeeded()
+    job.nothing_runs()
+    assert on_both_nodes(job)
+    logs = [job.log(pod) for pod in sorted(BOOSTED.pods)]
+    assert [re.findall(r"^rank (\d) of 3$", log, re.MULTILINE) for log in logs] == [["0"], ["1"], ["2"]]
+    models = {model for log in logs for model in re.findall(r"^model (\w+), of one process (\w+)$", log, re.MULTILINE)}
+    assert len(models) == 1, job.story()
+    assert len(set(*models)) == 1
+
+
+def test_a_sum_over_processes(submit: Submit) -> None:
+    """Two JAX processes on two nodes meet at worker 0 and agree on one sum."""
+    job = submit(SUMMED)
+    job.succeeded()
+    job.nothing_runs()
+    assert on_both_nodes(job)
+    for number, pod in enumerate(sorted(SUMMED.pods)):
+        assert f"process {number} of 2: the sum is 3.0" in job.log(pod)
+
+
+def on_both_nodes(job: ObservedJob) -> bool:
+    """Whether its pods are spread over the test bed."""
+    return len({pod["spec"]["nodeName"] for pod in job.pods().values()}) == 2
 
 
 def loss_fell(job: ObservedJob) -> bool:

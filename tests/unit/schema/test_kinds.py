@@ -9,6 +9,8 @@ from kubedl.api.training import JobSpec, JobStatus, ReplicaSpec
 from kubedl.schema.structural import Schema, schema_of
 from kubedl.training.kind import Kind
 from kubedl.training.kinds import all_kinds
+from kubedl.wire import codec
+from tests.unit.schema.openapi import complaints
 
 
 @pytest.mark.parametrize("kind", all_kinds(), ids=lambda kind: kind.kind)
@@ -30,6 +32,30 @@ def test_the_order_of_a_kind_is_none_that_waits_for_ever(kind: Kind) -> None:
 def test_every_field_is_explained(struct: type) -> None:
     """`kubectl explain` has no empty lines."""
     assert list(_unexplained(schema_of(struct, defaults=True))) == []
+
+
+@pytest.mark.parametrize("kind", all_kinds(), ids=lambda kind: kind.kind)
+def test_every_field_of_a_kinds_own_is_explained(kind: Kind) -> None:
+    """Those of its roles are, once for all kinds; see above."""
+    spec = _schema(kind)["properties"]["spec"]
+    own = {name: field for name, field in spec["properties"].items() if name != kind.replicas_field}
+    assert list(_unexplained({"properties": own})) == []
+
+
+@pytest.mark.parametrize("kind", all_kinds(), ids=lambda kind: kind.kind)
+def test_a_job_with_every_role_has_the_right_shape(kind: Kind) -> None:
+    """In the definition and in our structs: the role and container that the kind names are all a user must know."""
+    template = {"spec": {"containers": [{"name": kind.container, "image": "train:1"}]}}
+    roles = {role.name: {"replicas": 1, "template": template} for role in kind.roles}
+    body = {"metadata": {"name": "job"}, "spec": {kind.replicas_field: roles}}
+    assert complaints(_schema(kind), body) == []
+    made = kind.resource.decoder.decode(codec.encode(body))
+    assert list(kind.job(made).roles) == [role.name for role in kind.roles]
+
+
+def _schema(kind: Kind) -> Schema:
+    schema: Schema = kind.custom_resource.definition()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    return schema
 
 
 def _unexplained(schema: Schema, path: str = "") -> Iterator[str]:

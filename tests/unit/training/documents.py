@@ -13,8 +13,9 @@ from msgspec import inspect
 
 from kubedl.api.training import ReplicaStatus
 from kubedl.training import labels
+from kubedl.training.job import Replica
 from kubedl.training.kind import Kind
-from kubedl.wire.codec import Opaque, plain
+from kubedl.wire.codec import Opaque, encode, plain
 from kubedl.wire.core import Pod
 
 Json = Any
@@ -57,7 +58,7 @@ def _of(info: inspect.Type, known: dict[str, Documents]) -> Documents:  # noqa: 
         case inspect.DictType(value_type=item):
             return st.dictionaries(WORDS, _of(item, known), max_size=SEVERAL)
         case inspect.CustomType(cls=cls) if cls is Opaque:
-            return templates()
+            return st.dictionaries(WORDS, ANYTHING, max_size=SEVERAL)
         case inspect.StrType(min_length=least, max_length=most):
             return WORDS.filter(lambda word: (least or 0) <= len(word) <= (most or len(word)))
         case inspect.IntType(ge=least, le=most):
@@ -74,21 +75,21 @@ SIMPLE: dict[type, Documents] = {
 }
 
 
-def templates() -> Documents:
+def templates(kind: Kind) -> Documents:
     """Pod templates: good ones, ones that are wrong in some place, and objects that are none at all."""
     variable = st.fixed_dictionaries({}, optional={"name": WORDS | ANYTHING, "value": ANYTHING})
     port = st.fixed_dictionaries(
         {},
-        optional={
-            "name": st.sampled_from(["tfjob-port", "pytorchjob-port", "mpi-port"]),
-            "containerPort": st.just(9) | ANYTHING,
-        },
+        optional={"name": st.sampled_from([kind.port_name, "x"]), "containerPort": st.just(9) | ANYTHING},
     )
+    amounts = st.dictionaries(st.sampled_from(["cpu", "memory"]), st.sampled_from(["500m", "16Gi", 2, "x"]) | ANYTHING)
+    resources = st.fixed_dictionaries({}, optional={"requests": amounts | ANYTHING, "limits": amounts | ANYTHING})
     container = st.fixed_dictionaries(
-        {"name": st.sampled_from(["tensorflow", "pytorch", "mpi", "proxy"])},
+        {"name": st.sampled_from([kind.container, "proxy"])},
         optional={
             "env": st.lists(variable, max_size=2) | ANYTHING,
             "ports": st.lists(port, max_size=2) | ANYTHING,
+            "resources": resources | ANYTHING,
             "volumeMounts": ANYTHING,
             "command": ANYTHING,
             "readinessProbe": ANYTHING,
@@ -114,7 +115,8 @@ def templates() -> Documents:
 def jobs(kind: Kind) -> Documents:
     """Jobs of a kind, with a status that anybody may have edited."""
     roles = [role.name for role in kind.roles]
-    replicas = accepted_by(_role_type(kind), replicas=st.integers(0, SEVERAL), upstream=st.sampled_from([*roles, "x"]))
+    own = {"template": templates(kind), "replicas": st.integers(0, SEVERAL), "upstream": st.sampled_from([*roles, "x"])}
+    replicas = accepted_by(_role_type(kind), **own)
     specs = st.dictionaries(st.sampled_from([*roles, roles[0].lower(), "x"]), replicas, min_size=1, max_size=2)
     statuses = st.dictionaries(st.sampled_from([*roles, "x"]), accepted_by(ReplicaStatus), max_size=SEVERAL)
     metadata = st.fixed_dictionaries(
@@ -123,15 +125,17 @@ def jobs(kind: Kind) -> Documents:
     )
     conditions = st.sampled_from(["Created", "Running", "Restarting", "Suspended", "Failed", "Blocked", "x"])
     # A job with a cache fails at once, and would show nothing else.
-    own = {kind.replicas_field: specs, "replicaStatuses": statuses, "type": conditions, "cacheBackend": st.none()}
-    return _with(metadata, accepted_by(kind.type, **own))
+    known = {kind.replicas_field: specs, "replicaStatuses": statuses, "type": conditions, "cacheBackend": st.none()}
+    return _with(metadata, accepted_by(kind.type, **known))
 
 
 @cache
 def pods(kind: Kind) -> Documents:
     """Pods of that job, in any state, with labels that anybody may have edited."""
-    role = st.sampled_from([role.name.lower() for role in kind.roles])
-    name = st.tuples(role, st.integers(0, SEVERAL)).map(lambda parts: f"poison-{parts[0]}-{parts[1]}")
+    body = {"metadata": {"name": "poison"}, "spec": {kind.replicas_field: {kind.roles[0].name: {"template": {}}}}}
+    view = kind.job(kind.resource.decoder.decode(encode(body)))
+    role = st.sampled_from([role.name for role in kind.roles])
+    name = st.tuples(role, st.integers(0, SEVERAL)).map(lambda parts: view.pod_name(Replica(*parts)))
     owner = {"apiVersion": "x", "kind": kind.kind, "name": "poison", "uid": "job-1", "controller": True}
     edited = st.dictionaries(st.sampled_from([labels.ATTEMPT, labels.REPLICA_INDEX, "x"]), WORDS, max_size=2)
     metadata = st.fixed_dictionaries(

@@ -10,6 +10,7 @@ from typing import Any
 from kubedl.api.conditions import is_true
 from kubedl.api.training import JobStatus, ReplicaStatus, TrainingJob
 from kubedl.training import labels
+from kubedl.training.job import Replica
 from kubedl.training.policies import indexes
 from kubedl.wire import codec
 from kubedl.wire.core import PODS, Pod
@@ -17,6 +18,8 @@ from kubedl.wire.meta import Key, Resource
 from tests.unit.training.api_model import ENDED, merged
 from tests.unit.training.operator_model import OperatorModel
 from tests.unit.training.world_model import World, restarts
+
+MOST = 4  # replicas that a role has in any world
 
 
 @dataclass
@@ -88,10 +91,7 @@ class Judge:
             if self.world.truth.get(pod) == "done" and body["metadata"]["ownerReferences"][0]["uid"] == uid
         }
         for role, status in new.replica_statuses.items():
-            named = {
-                f"{self.world.template.metadata.name}-{role.lower()}-{i}"
-                for i in indexes.read(status.succeeded_indexes)
-            }
+            named = {self._name(role, index) for index in indexes.read(status.succeeded_indexes)}
             assert named <= done, f"{named - done} are called succeeded"
 
     def _retries(self, operator: OperatorModel, old: JobStatus, new: JobStatus, uid: str) -> None:
@@ -162,11 +162,11 @@ class Judge:
         return chosen or self.world.kind.restart_scope(self.world.kind.job(self.world.template))
 
     def _name(self, role: str, index: int) -> str:
-        return f"{self.world.template.metadata.name}-{role.lower()}-{index}"
+        return self.world.kind.job(self.world.template).pod_name(Replica(role, index))
 
     def _replica(self, name: str) -> tuple[str, int]:
-        role, _, index = name.removeprefix(f"{self.world.template.metadata.name}-").rpartition("-")
-        return next(known.name for known in self.world.kind.roles if known.name.lower() == role), int(index)
+        known = ((role.name, index) for role in self.world.kind.roles for index in range(MOST))
+        return next(replica for replica in known if self._name(*replica) == name)
 
     def _attempt(self, status: JobStatus, role: str, index: int) -> int:
         return status.attempt + _replica_status(status, role).attempts.get(str(index), 0)

@@ -32,6 +32,14 @@ def test_names_follow_from_the_job() -> None:
     assert view.host(Replica("Worker", 1)) == "mnist-worker-1.mnist.team.svc"
 
 
+def test_ranks_count_all_replicas_in_the_kinds_order() -> None:
+    """From the leader on, without gaps; a role of no replicas takes no rank."""
+    job = tf_job().workers(2).chief().ps(0)
+    view = job.kind.job(job.build())
+    assert view.leader == Replica("Chief", 0)
+    assert [view.rank(one) for one in view.replicas()] == [0, 1, 2]
+
+
 def test_counts() -> None:
     """A role of no replicas is there and is not there."""
     job = tf_job().ps(0).workers(3)

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubedl.api.training import JobStatus
+from kubedl.training.job import Job, Replica
 from kubedl.training.kind import Kind
 from kubedl.training.kinds import all_kinds
 from kubedl.training.planner import plan
 from kubedl.training.snapshot import Settings, Snapshot
 from kubedl.wire import codec
 from kubedl.wire.core import PODS, Pod
-from kubedl.wire.meta import Key
 from tests.properties import tried
 from tests.training_builders import NOW
 from tests.unit.training import documents
@@ -40,7 +40,7 @@ def read_job(kind: Kind, data: st.DataObject) -> Any:  # noqa: ANN401 - a job of
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(data=st.data(), since=st.datetimes(timezones=st.just(NOW.tzinfo)))
-@tried(120)
+@tried(40)
 def test_planning_raises_nothing(kind: Kind, data: st.DataObject, since: datetime) -> None:
     """And what it plans can be done: a status that can be written, moments that are yet to come."""
     pods = read_pods(kind, data)
@@ -65,7 +65,7 @@ def test_planning_raises_nothing(kind: Kind, data: st.DataObject, since: datetim
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(data=st.data())
-@tried(80)
+@tried(30)
 def test_a_poisoned_job_comes_to_rest_and_costs_nobody_else(kind: Kind, data: st.DataObject) -> None:
     """Through rendering and writing: it is not tried for ever, no error is ours, and a neighbour gets its pods."""
     api = ApiModel(NOW)
@@ -83,10 +83,9 @@ def test_a_poisoned_job_comes_to_rest_and_costs_nobody_else(kind: Kind, data: st
         assert operator.reason is None, f"it is tried for ever: {operator.reason}"
         neighbour = put_neighbour(api, kind)
         operator.deliver_all()
-        runner.run(operator.controller.reconcile(neighbour))
-    assert {f"neighbour-{kind.roles[0].name.lower()}-{index}" for index in range(2)} <= {
-        pod.metadata.name for pod in api.all(PODS)
-    }
+        runner.run(operator.controller.reconcile(neighbour.made.metadata.key))
+    wanted = {neighbour.pod_name(Replica(kind.roles[0].name, index)) for index in range(2)}
+    assert wanted <= {pod.metadata.name for pod in api.all(PODS)}
 
 
 def end_what_leaves(api: ApiModel) -> None:
@@ -96,13 +95,11 @@ def end_what_leaves(api: ApiModel) -> None:
             api.drop(PODS, pod.metadata.key)
 
 
-def put_neighbour(api: ApiModel, kind: Kind) -> Key:
+def put_neighbour(api: ApiModel, kind: Kind) -> Job:
     """A job that is well."""
     template = {"spec": {"containers": [{"name": kind.container, "image": "train:1"}]}}
     body = {
         "metadata": {"name": "neighbour", "namespace": "team", "uid": "job-2"},
         "spec": {kind.replicas_field: {kind.roles[0].name: {"replicas": 2, "template": template}}},
     }
-    made = api.put(kind.resource, kind.resource.decoder.decode(codec.encode(body)))
-    key: Key = made.metadata.key
-    return key
+    return kind.job(api.put(kind.resource, kind.resource.decoder.decode(codec.encode(body))))

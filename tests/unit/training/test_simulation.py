@@ -4,6 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kubedl.training.kind import Kind
+from kubedl.training.kinds import all_kinds
 from tests.properties import tried
 from tests.training_builders import JobBuilder, mpi_job, tf_job, torch_job
 from tests.unit.training.simulation import DEEDS, HARMS, MOVES, Simulation, Step, run
@@ -178,6 +180,26 @@ def test_killed_at_any_write_it_ends_the_same(name: str) -> None:
         for harm in HARMS[1:]:  # "before" this one is "after" the last
             disturbed = run(job.kind, job.build(), schedule, (number, harm))
             assert outcome(disturbed) == outcome(undisturbed), f"{harm} at write {number}"
+
+
+LIVES_OF_EVERY_KIND: dict[str, list[Step]] = {
+    "a replica is killed": [RUNNING, ("exit", 0, 2), *REPAIRED],
+    "suspended and resumed": [RUNNING, ("suspend", 0, 0), ("work", 0, 0), ("resume", 0, 0), *REPAIRED],
+}
+
+
+@pytest.mark.parametrize("name", LIVES_OF_EVERY_KIND)
+@pytest.mark.parametrize("kind", all_kinds(), ids=lambda kind: kind.kind)
+def test_a_job_of_any_kind_ends_the_same(kind: Kind, name: str) -> None:
+    """With all of its roles, whatever they wait for; killed after any write."""
+    job = JobBuilder(kind, "any")
+    for role in kind.roles:
+        job = job.role(role.name, restartPolicy="ExitCode")
+    schedule = LIVES_OF_EVERY_KIND[name]
+    undisturbed = run(kind, job.build(), schedule)
+    assert undisturbed.writes > 5
+    for number in range(undisturbed.writes):
+        assert outcome(run(kind, job.build(), schedule, (number, "crash after"))) == outcome(undisturbed)
 
 
 def outcome(simulation: Simulation) -> object:

@@ -96,7 +96,7 @@ class World:
             return False
         specs = dict(self.job.spec.replica_specs)
         name = choose(sorted(specs), role)
-        if self.kind.kind == "PyTorchJob" and name == "Master":
+        if any(role.name == name and role.at_most is not None for role in self.kind.roles):
             return False
         specs[name] = msgspec.structs.replace(specs[name], replicas=replicas)
         return self._edit_spec(replica_specs=specs)
@@ -126,7 +126,8 @@ class World:
         if pod is None:
             return False
         alive = [name for name in NODE_NAMES if not self.is_lost(name)]
-        name = alive[(node + int(pod.metadata.name[-1])) % len(alive)]  # replicas of a role are spread
+        place = node + int(pod.metadata.labels[labels.REPLICA_INDEX])  # replicas of a role are spread
+        name = alive[place % len(alive)]
         self.api.put(PODS, msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, node_name=name)))
         return True
 

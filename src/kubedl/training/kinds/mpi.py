@@ -185,13 +185,12 @@ class MPI(Kind):
         """The key to the workers."""
         return (ssh.key_pair(job),)
 
-    def equip(self, job: Job, replica: Replica, pod: dict[str, Any]) -> dict[str, Any]:
+    def adapt(self, job: Job, replica: Replica, template: dict[str, Any]) -> None:
         """Workers serve; the launcher knows where. A launcher without workers runs its ranks itself."""
         if replica.role == "Worker":
-            ssh.serve(job, pod, job.port("Worker"))
+            ssh.serve(job, template, job.port("Worker"))
         elif "Worker" in job:
             separator = " slots=" if job.spec.mpi_distribution == "OpenMPI" else ":"
             names = (job.pod_name(Replica("Worker", index)) for index in range(job.count("Worker")))
             hosts = "".join(f"{name}{separator}{job.spec.slots_per_worker}\n" for name in names)
-            ssh.reach_out(job, pod, job.port("Worker"), {"hostfile": ssh.File(hosts)})
-        return pod
+            ssh.reach_out(job, template, job.port("Worker"), {"hostfile": ssh.File(hosts)})

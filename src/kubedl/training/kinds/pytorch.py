@@ -36,7 +36,7 @@ class PyTorch(Kind):
     type = PyTorchJob
     replicas_field = "pytorchReplicaSpecs"
     roles = (
-        Role("Master"),
+        Role("Master", at_most=1),
         Role("Worker", restart_policy="OnFailure", after=(Dependency(upstream="Master", phase="Running"),)),
     )
     container = "pytorch"
@@ -45,27 +45,27 @@ class PyTorch(Kind):
     clean_pod_policy = "None"
     rules = (
         Rule(
-            "!self.exists(role, role.lowerAscii() == 'master' && self[role].replicas > 1)",
-            "a PyTorchJob has at most one Master",
+            "!self.exists(role, role.lowerAscii() == 'aimaster')",
+            "AIMaster cannot be honoured: it drives an elastic training that this version does not know; "
+            "remove the role to train with a fixed number of workers",
             at="spec.pytorchReplicaSpecs",
+            reason="FieldValueForbidden",
         ),
     )
     scale = Scale(".spec.pytorchReplicaSpecs.Worker.replicas", ".status.replicaStatuses.Worker.active")
 
     def environment(self, job: Job, replica: Replica) -> Mapping[str, str]:
         """RANK counts pods, as WORLD_SIZE does; under torchrun both are set anew for each of its processes."""
-        leader = next(job.replicas())
-        rank = replica.index if replica.role == leader.role else job.count(leader.role) + replica.index
-        address, port = job.host(leader), str(job.port(leader.role))
+        address, port, rank = job.host(job.leader), str(job.port(job.leader.role)), str(job.rank(replica))
         return {
             "MASTER_ADDR": address,
             "MASTER_PORT": port,
-            "RANK": str(rank),
+            "RANK": rank,
             "WORLD_SIZE": str(job.size),
             "PYTHONUNBUFFERED": "1",
             "PET_NNODES": str(job.size),
             "PET_NPROC_PER_NODE": str(job.spec.nproc_per_node),
-            "PET_NODE_RANK": str(rank),
+            "PET_NODE_RANK": rank,
             "PET_MASTER_ADDR": address,
             "PET_MASTER_PORT": port,
         }

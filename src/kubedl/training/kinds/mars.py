@@ -1,0 +1,221 @@
+"""MarsJob: schedulers that hold the state of a computation, workers that do it, and web services that show it."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from kubedl.api.training import Dependency, JobSpec, ReplicaSpecs, TrainingJob
+from kubedl.schema.crd import Rule
+from kubedl.training import quantity
+from kubedl.training.job import Job, Replica, Role
+from kubedl.training.kind import Done, Kind
+from kubedl.training.quantity import Quantity
+from kubedl.training.template import TemplateError
+from kubedl.wire import codec
+from kubedl.wire.codec import Opaque
+from kubedl.wire.meta import Record
+
+_SCHEDULER_FIRST = (Dependency(upstream="Scheduler", phase="Running"),)
+_OF_THE_POD = {
+    "MARS_CONTAINER_IP": "status.podIP",
+    "MARS_K8S_POD_NAME": "metadata.name",
+    "MARS_K8S_POD_NAMESPACE": "metadata.namespace",
+}
+_Path = Annotated[str, Meta(min_length=1, max_length=4096)]
+
+
+class MemoryPolicy(Record, frozen=True):
+    """How workers use their memory, and what they do when it is full."""
+
+    plasma_store: Annotated[
+        str, Meta(max_length=4096, description="The directory of the memory that a worker's processes share.")
+    ] = "/dev/shm"  # noqa: S108 - where shared memory is by convention
+    lock_free_file_io: Annotated[
+        bool, Meta(description="Whether no other program writes to the disks of spillDirs.")
+    ] = msgspec.field(name="lockFreeFileIO", default=True)
+    spill_dirs: Annotated[
+        tuple[_Path, ...], Meta(max_length=32, description="Where data goes that does not fit; a volume each.")
+    ] = ()
+    worker_cache_percentage: (
+        Annotated[int, Meta(ge=0, le=2**31 - 1, description="The share of a worker's memory that is its cache.")] | None
+    ) = None
+    worker_cache_size: Annotated[
+        int | str | None,
+        Meta(
+            description="The size of a worker's cache, which outranks the share.",
+            extra_json_schema={"pattern": quantity.PATTERN},
+        ),
+    ] = None
+
+
+class MarsJobSpec(JobSpec, frozen=True, kw_only=True):
+    """What a MarsJob runs."""
+
+    replica_specs: ReplicaSpecs = msgspec.field(name="marsReplicaSpecs")
+    worker_memory_tuning_policy: MemoryPolicy | None = None
+    web_host: Annotated[str, Meta(max_length=253, description="Refused: make an Ingress yourself.")] | None = None
+
+
+class MarsJob(TrainingJob, frozen=True):
+    """A Mars job."""
+
+    spec: MarsJobSpec
+
+
+class Mars(Kind):
+    """Mars reads MARS_*. Only a scheduler cannot be replaced: what it knows is nowhere else."""
+
+    kind = "MarsJob"
+    plural = "marsjobs"
+    short_names = ("mars",)
+    type = MarsJob
+    replicas_field = "marsReplicaSpecs"
+    roles = (
+        Role("Scheduler", restart_policy="Never", required=True),
+        Role("WebService", restart_policy="Always", after=_SCHEDULER_FIRST, fatal=False),
+        Role("Worker", after=_SCHEDULER_FIRST, fatal=False),
+    )
+    container = "mars"
+    port_name = "mars-port"
+    port = 11111
+    clean_pod_policy = "None"
+    rules = (
+        Rule(
+            "!has(self.webHost)",
+            "webHost cannot be honoured yet: this version makes no Ingress; remove the field and make one yourself, "
+            "for a Service that selects the label replica-type=webservice of the job",
+            field=".webHost",
+            at="spec",
+            reason="FieldValueForbidden",
+        ),
+    )
+
+    def environment(self, job: Job, replica: Replica) -> Mapping[str, str]:
+        """The cluster without its workers, who come and go; what this pod has; for workers, how to use it."""
+        cpu, memory, _ = _resources(job, replica.role)
+        task: dict[str, Any] = {"type": replica.role.lower(), "index": replica.index}
+        if replica.role == "Worker":
+            task["resources"] = {"cpu_procs": cpu, "phy_mem": memory}
+        return {
+            "MARS_CPU_TOTAL": str(cpu),
+            "MARS_MEMORY_TOTAL": str(memory),
+            "MARS_CPU_USE_PROCESS_STAT": "1",
+            "MARS_MEM_USE_CGROUP_STAT": "1",
+            "MARS_BIND_PORT": str(job.port(replica.role)),
+            "MARS_K8S_GROUP_LABELS": "job-name",
+            "MARS_CLUSTER_DETAIL": codec.encode({"cluster": _cluster(job), "task": task}).decode(),
+            **(_memory(job, memory) if replica.role == "Worker" else {}),
+        }
+
+    def adapt(self, job: Job, replica: Replica, template: dict[str, Any]) -> None:
+        """Variables that Kubernetes fills in, and a worker's volumes for its cache and for what does not fit."""
+        spec = template["spec"]
+        for container in spec["containers"]:
+            if container["name"] == job.container:
+                given = container.get("env") or []
+                names = {variable.get("name") for variable in given}
+                added = [
+                    {"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}}
+                    for name, path in _OF_THE_POD.items()
+                    if name not in names
+                ]
+                container["env"] = [*added, *given]
+                if replica.role == "Worker":
+                    _mount(spec, container, _volumes(job))
+
+    def succeeded(self, job: Job, done: Done) -> bool:
+        """All schedulers decide: they end when the computation has."""
+        return len(done.get("Scheduler", ())) >= max(1, job.count("Scheduler"))
+
+
+class _Resources(Record, frozen=True):
+    requests: Mapping[str, Quantity] | None = None
+    limits: Mapping[str, Quantity] | None = None
+
+
+class _Container(Record, frozen=True):
+    name: str
+    resources: _Resources | None = None
+
+
+class _Spec(Record, frozen=True):
+    containers: tuple[_Container, ...]
+
+
+class _Template(Record, frozen=True):
+    spec: _Spec
+
+
+def _resources(job: Job, role: str) -> tuple[int, int, int]:
+    """Processors, bytes of memory and of disk that a role's container asks for, else is limited to, else 0."""
+    return _asked(role, job.roles[role].template, job.container)
+
+
+@lru_cache(maxsize=64)  # the same for every replica of a role
+def _asked(role: str, template: Opaque, main: str) -> tuple[int, int, int]:
+    try:
+        containers = codec.decode(template.json, _Template).spec.containers
+        found = next((one.resources for one in containers if one.name == main), None) or _Resources()
+        amounts = {**(found.limits or {}), **(found.requests or {})}
+        cpu, memory, disk = (quantity.whole(amounts.get(name, 0)) for name in ("cpu", "memory", "ephemeral-storage"))
+    except (*codec.UNREADABLE, ValueError) as error:
+        raise TemplateError(f"the template of {role}: resources: {error}") from error
+    return cpu, memory, disk
+
+
+@lru_cache(maxsize=64)  # the same for every replica of a job
+def _cluster(job: Job) -> dict[str, list[str]]:
+    cluster: dict[str, list[str]] = {}
+    for replica in job.replicas():
+        if replica.role != "Worker":
+            cluster.setdefault(replica.role.lower(), []).append(f"{job.host(replica)}:{job.port(replica.role)}")
+    return cluster
+
+
+def _policy(job: Job) -> MemoryPolicy:
+    return job.spec.worker_memory_tuning_policy or MemoryPolicy()
+
+
+def _cache_size(policy: MemoryPolicy, memory: int) -> int:
+    if policy.worker_cache_size is not None:
+        try:
+            return quantity.whole(policy.worker_cache_size)
+        except ValueError as error:
+            raise TemplateError(f"workerMemoryTuningPolicy.workerCacheSize: {error}") from error
+    return memory * min(policy.worker_cache_percentage or 0, 100) // 100
+
+
+def _memory(job: Job, memory: int) -> dict[str, str]:
+    policy = _policy(job)
+    cache = _cache_size(policy, memory)
+    return {
+        **({"MARS_SPILL_DIRS": ",".join(policy.spill_dirs)} if policy.spill_dirs else {}),
+        **({"MARS_PLASMA_DIRS": policy.plasma_store} if policy.plasma_store else {}),
+        "MARS_LOCK_FREE_FILEIO": str(int(policy.lock_free_file_io)),
+        **({"MARS_CACHE_MEM_SIZE": str(cache)} if cache else {}),
+    }
+
+
+def _volumes(job: Job) -> dict[str, tuple[str, dict[str, str]]]:
+    """By path: the name of the volume that belongs there, and what its emptyDir is."""
+    policy, (_, memory, disk) = _policy(job), _resources(job, "Worker")
+    share = {"sizeLimit": str(disk // len(policy.spill_dirs))} if disk and policy.spill_dirs else {}
+    wanted = {path: (f"mars-empty-dir-{number}", share) for number, path in enumerate(policy.spill_dirs)}
+    cache = _cache_size(policy, memory)
+    if cache and policy.plasma_store:
+        wanted[policy.plasma_store] = ("mars-shared-cache", {"medium": "Memory", "sizeLimit": str(cache)})
+    return wanted
+
+
+def _mount(spec: dict[str, Any], container: dict[str, Any], wanted: Mapping[str, tuple[str, dict[str, str]]]) -> None:
+    """Mount what is wanted where the user mounts nothing."""
+    mounts, volumes = container.get("volumeMounts") or [], spec.get("volumes") or []
+    if not isinstance(mounts, list) or not isinstance(volumes, list):
+        raise TemplateError("the template of Worker: volumes and volumeMounts are lists")
+    taken = {mount.get("mountPath") for mount in mounts if isinstance(mount, dict)}
+    added = {path: volume for path, volume in wanted.items() if path not in taken}
+    container["volumeMounts"] = [*mounts, *({"name": name, "mountPath": path} for path, (name, _) in added.items())]
+    spec["volumes"] = [*volumes, *({"name": name, "emptyDir": content} for name, content in added.values())]
