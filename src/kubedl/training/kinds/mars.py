@@ -213,9 +213,7 @@ def _volumes(job: Job) -> dict[str, tuple[str, dict[str, str]]]:
 def _mount(spec: dict[str, Any], container: dict[str, Any], wanted: Mapping[str, tuple[str, dict[str, str]]]) -> None:
     """Mount what is wanted where the user mounts nothing."""
     mounts, volumes = container.get("volumeMounts") or [], spec.get("volumes") or []
-    if not isinstance(mounts, list) or not isinstance(volumes, list):
-        raise TemplateError("the template of Worker: volumes and volumeMounts are lists")
-    taken = {mount.get("mountPath") for mount in mounts if isinstance(mount, dict)}
+    taken = [mount.get("mountPath") for mount in mounts]
     added = {path: volume for path, volume in wanted.items() if path not in taken}
     container["volumeMounts"] = [*mounts, *({"name": name, "mountPath": path} for path, (name, _) in added.items())]
     spec["volumes"] = [*volumes, *({"name": name, "emptyDir": content} for name, content in added.values())]

@@ -108,7 +108,7 @@ def test_what_does_not_fit_goes_to_disk() -> None:
     [
         (tuned(workerCacheSize="much"), "workerCacheSize: 'much' is no quantity"),
         (WHOLE.workers(1, template=template(resources={"limits": {"cpu": "a few"}})), "the template of Worker"),
-        (tuned(spillDirs=["/a"]).workers(1, template=template(volumeMounts={"a": 1})), "volumeMounts are lists"),
+        (tuned(spillDirs=["/a"]).workers(1, template=template(volumeMounts={"a": 1})), "volumeMounts"),
     ],
 )
 def test_what_cannot_be_read_is_refused(job: JobBuilder, what: str) -> None:
@@ -137,7 +137,7 @@ def test_only_a_schedulers_failure_fails_the_job() -> None:
     """A worker that fails for good is missed, no more."""
     alive = [one(WHOLE, "Scheduler").running(), one(WHOLE, "WebService").running(), one(WHOLE, "Worker", 1).running()]
     missed = decide(WHOLE, *alive, one(WHOLE, "Worker", 0).failed(1))
-    assert (missed.status.state, missed.creations, missed.deletions) == ("Created", (), ())
+    assert (missed.status.state, missed.creations, missed.deletions) == ("Running", (), ())
     failed = decide(WHOLE, one(WHOLE, "Scheduler").failed(137), *alive[1:], one(WHOLE, "Worker", 0).running())
     assert (failed.status.state, failed.status.reason) == ("Failed", "ReplicaFailed")
 
