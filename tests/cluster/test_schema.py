@@ -20,6 +20,7 @@ from kubedl.schema.crd import CustomResource
 from kubedl.schema.manifest import to_yaml
 from kubedl.training.kinds import all_kinds
 from kubedl.training.kinds.tensorflow import TensorFlow
+from kubedl.training.policies import exit_codes
 from kubedl.wire import codec
 from kubedl.wire.meta import Resource
 from testbed.api import ApiError, is_true
@@ -32,6 +33,7 @@ from tests.unit.schema.openapi import values_of
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 TRY = "dryRun=All&fieldValidation=Strict"  # as kubectl asks for it
 UNSERVED = "unserved.kubedl.io"
+CODES = st.integers(0, 300)
 ON_THE_SERVER = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
@@ -196,6 +198,19 @@ def test_circles_are_found_and_named_and_nothing_else(
     named = re.findall(r"(\w+) waits for (\w+)", str(refused.value))
     assert all(upstream in edges[role] for role, upstream in named)
     assert [upstream for _, upstream in named] == [role for role, _ in (*named[1:], named[0])]
+
+
+@given(text=st.text(alphabet="0123459-", max_size=7) | st.tuples(CODES, CODES).map(lambda ends: f"{ends[0]}-{ends[1]}"))
+@ON_THE_SERVER
+def test_exit_codes_are_accepted_exactly_if_the_engine_can_read_them(cluster: Cluster, jobs: str, text: str) -> None:
+    """What means nothing to one side must not pass the other."""
+    job = manifest()
+    retrying(text)(job)
+    if exit_codes.read((text,)):
+        cluster.api.create(f"{jobs}?{TRY}", job)
+    else:
+        with pytest.raises(ApiError, match="exit codes of failures go from 1 to 255"):
+            cluster.api.create(f"{jobs}?{TRY}", job)
 
 
 def test_replicas_change_only_while_suspended(cluster: Cluster, quiet_jobs: str) -> None:
