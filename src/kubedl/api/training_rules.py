@@ -9,6 +9,7 @@ Rules are evaluated again with every write of a status, so each first asks what 
 
 from collections.abc import Sequence
 
+from kubedl.api.training_addons import CHOSEN_ONCE, LONGEST_BOARD_NAME
 from kubedl.schema.crd import Column, Rule
 
 LONGEST_NAME = 63  # of a DNS label: a pod's name is its host name too
@@ -29,6 +30,8 @@ def job_rules(replicas_field: str, roles: Sequence[str], container: str) -> tupl
         *_role_rules(f"spec.{replicas_field}", roles, container),
         *_dependency_rules(f"spec.{replicas_field}", roles),
         _resize_rule(replicas_field),
+        _code_rule(),
+        _board_rule(),
         *_rules_of_what_is_to_come(),
     )
 
@@ -157,6 +160,24 @@ def _resize_rule(replicas_field: str) -> Rule:
         field=f".{replicas_field}",
         at="spec",
         reason="FieldValueForbidden",
+    )
+
+
+def _code_rule() -> Rule:
+    return Rule(
+        "has(self.codeSource) == has(oldSelf.codeSource)",
+        CHOSEN_ONCE,
+        field=".codeSource",
+        at="spec",
+        reason="FieldValueForbidden",
+    )
+
+
+def _board_rule() -> Rule:
+    return Rule(
+        f"!has(self.spec.tensorBoard) || size(self.metadata.name) <= {LONGEST_BOARD_NAME}",
+        f"the name of a job with a TensorBoard may have at most {LONGEST_BOARD_NAME} characters; take a shorter name",
+        field=".metadata.name",
     )
 
 

@@ -11,6 +11,7 @@ import msgspec
 
 from kubedl.api.training import ReplicaStatus, RestartScope
 from kubedl.training import labels, tally
+from kubedl.training.addons import sync_status
 from kubedl.training.job import Replica
 from kubedl.training.plan import Draft
 from kubedl.training.policies import backoff
@@ -103,17 +104,16 @@ def _failure(draft: Draft, sighting: Sighting) -> Failure | None:
     snapshot, replica = draft.snapshot, sighting.replica
     if sighting.succeeded:
         return None
-    policy = snapshot.job.roles[replica.role].restart_policy
     pod = sighting.current
     if pod is not None:
         since = snapshot.lost_nodes.get(pod.spec.node_name)
         if since is None or pod.status.phase in ENDED:
-            return judge(replica, pod, snapshot.job.container, policy, scope(snapshot))
+            return _judged(snapshot, replica, pod)
         return _lost(replica, pod, since) if _is_lost(draft, pod) else None
     if sighting.gone is not None:
         if sighting.gone.metadata.deletion_timestamp is None:  # no event told of it, a list was without it
             draft.confirm.append(snapshot.job.pod_name(replica))
-        found = judge(replica, sighting.gone, snapshot.job.container, policy, scope(snapshot))
+        found = _judged(snapshot, replica, sighting.gone)
         # Nobody knows when it was deleted. Dated by its birth, what is deleted as soon as it is made comes back slowly.
         born = sighting.gone.metadata.creation_timestamp or LONG_AGO
         return found or Failure(replica, Cost.NOTHING, born, "was deleted")
@@ -122,6 +122,16 @@ def _failure(draft: Draft, sighting: Sighting) -> Failure | None:
         draft.confirm.append(snapshot.job.pod_name(replica))
         return Failure(replica, Cost.NOTHING, LONG_AGO, "was deleted while no operator looked")
     return None
+
+
+def _judged(snapshot: Snapshot, replica: Replica, pod: Pod) -> Failure | None:
+    policy = snapshot.job.roles[replica.role].restart_policy
+    found = judge(replica, pod, snapshot.job.container, policy, scope(snapshot))
+    sync = sync_status.ending(pod)
+    if found is None or found.cost is Cost.NOTHING or sync is None or sync.exit_code == 0:
+        return found
+    # The same code was fetched before, or the planner would have failed the job: what failed now may work later.
+    return replace(found, cost=Cost.RETRY, text=f"could not fetch the code: {sync_status.words(sync)}")
 
 
 def _was_complete(draft: Draft, role: str) -> bool:

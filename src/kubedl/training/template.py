@@ -24,10 +24,16 @@ class _Variable(Record, frozen=True):
     name: str | None = None
 
 
+Anything = Mapping[str, Any]
+
+
 class _Container(Record, frozen=True):
     name: str
+    working_dir: str | None = None
     env: tuple[_Variable, ...] | None = None
     ports: tuple[_Port, ...] | None = None
+    volume_mounts: tuple[Anything, ...] | None = None
+    security_context: Anything | None = None
 
 
 class _Dns(Record, frozen=True):
@@ -41,6 +47,9 @@ class _Metadata(Record, frozen=True):
 
 class _Spec(Record, frozen=True):
     containers: tuple[_Container, ...]
+    init_containers: tuple[Anything, ...] | None = None
+    volumes: tuple[Anything, ...] | None = None
+    security_context: Anything | None = None
     dns_config: _Dns | None = None
 
 

@@ -56,6 +56,7 @@ class PodStatus(Record, frozen=True):
     message: str = ""
     start_time: datetime | None = None
     conditions: tuple[PodCondition, ...] = ()
+    init_container_statuses: tuple[ContainerStatus, ...] = ()
     container_statuses: tuple[ContainerStatus, ...] = ()
 
 

@@ -14,7 +14,7 @@ from msgspec import inspect
 from kubedl.api.training import ReplicaStatus
 from kubedl.training import labels
 from kubedl.training.kind import Kind
-from kubedl.wire.codec import Opaque, plain
+from kubedl.wire.codec import Opaque, encode, plain
 from kubedl.wire.core import Pod
 
 Json = Any
@@ -28,6 +28,12 @@ ANYTHING: Documents = st.recursive(
 )
 MOMENTS = st.datetimes(timezones=st.sampled_from([UTC, timezone(timedelta(hours=-7))])).map(plain)
 SEVERAL = 3
+ANNOTATIONS = ("kubedl.io/git-sync-config", "kubedl.io/tensorboard-config")
+CONFIGS = WORDS | st.dictionaries(
+    st.sampled_from(["source", "destPath", "logDir", "image", "x"]),
+    st.just("https://git.example.org/model.git") | ANYTHING,
+    max_size=3,
+).map(lambda config: encode(config).decode())
 
 
 def accepted_by(kind: type[Any], **known: Documents) -> Documents:
@@ -109,7 +115,11 @@ def jobs(kind: Kind) -> Documents:
     statuses = st.dictionaries(st.sampled_from([*roles, "x"]), accepted_by(ReplicaStatus), max_size=SEVERAL)
     metadata = st.fixed_dictionaries(
         {name: st.just(text) for name, text in (("name", "poison"), ("namespace", "team"), ("uid", "job-1"))},
-        optional={"annotations": st.dictionaries(WORDS, WORDS, max_size=2), "generation": st.integers(0, 9)},
+        optional={
+            "annotations": st.dictionaries(WORDS, WORDS, max_size=2)
+            | st.dictionaries(st.sampled_from(ANNOTATIONS), CONFIGS, max_size=2),
+            "generation": st.integers(0, 9),
+        },
     )
     conditions = st.sampled_from(["Created", "Running", "Restarting", "Suspended", "Failed", "Blocked", "x"])
     own = {kind.replicas_field: specs, "replicaStatuses": statuses, "type": conditions}

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 
 NOT_YET = {
     "kubedl.io/network-mode": "host network",
-    "kubedl.io/git-sync-config": "git sync",
-    "kubedl.io/tensorboard-config": "TensorBoard",
     "kubedl.io/enable-elastic-training": "elastic training",
 }
 
