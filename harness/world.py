@@ -136,12 +136,21 @@ class Job:
         return status
 
     def pods(self) -> dict[str, int]:
-        """The pods that are not being deleted, and their attempts."""
+        """The pods that are not being deleted, and their attempts; a TensorBoard has none, and is no replica."""
         return {
             name.removeprefix(f"{self._name}-"): int(pod["metadata"]["labels"][ATTEMPT])
             for name, pod in self._own("pods").items()
-            if "deletionTimestamp" not in pod["metadata"]
+            if "deletionTimestamp" not in pod["metadata"] and ATTEMPT in pod["metadata"]["labels"]
         }
+
+    def uid(self, pod: str) -> str | None:
+        """Of a pod that is there and stays."""
+        found = self._own("pods").get(f"{self._name}-{pod}")
+        return found["metadata"]["uid"] if found is not None and "deletionTimestamp" not in found["metadata"] else None
+
+    def has_service(self, name: str) -> bool:
+        """Whether there is a Service of the job's with that name."""
+        return f"{self._name}-{name}" in self._own("services")
 
     def _own(self, *resources: str) -> dict[str, Object]:
         label = "training.kubedl.io/job-name"
