@@ -12,6 +12,7 @@ from kubedl.training.snapshot import Sighting
 from kubedl.wire.core import Pod, Terminated
 
 LONGEST = 1000  # characters of git's words; the last matter
+OUT_OF_MEMORY = "OOMKilled"
 
 
 def commit(sightings: Iterable[Sighting]) -> str:
@@ -27,7 +28,7 @@ def complaint(sightings: Iterable[Sighting]) -> str | None:
     """Why the code cannot be had, if a pod says so."""
     for pod in _pods(sightings):
         ended = ending(pod)
-        if ended is None or ended.exit_code in RETRYABLE_EXITS or pod.metadata.deletion_timestamp is not None:
+        if ended is None or _may_pass(ended) or pod.metadata.deletion_timestamp is not None:
             continue
         if ended.exit_code != 0:
             return f"{pod.metadata.name} could not fetch the code: {words(ended)}"
@@ -46,7 +47,14 @@ def ending(pod: Pod) -> Terminated | None:
 
 def words(ended: Terminated) -> str:
     """What it said last."""
+    if ended.reason == OUT_OF_MEMORY:
+        return "it ran out of memory; give it more in spec.codeSource.resources"
     return ended.message.strip()[-LONGEST:] or f"exit code {ended.exit_code} {ended.reason}".strip()
+
+
+def _may_pass(ended: Terminated) -> bool:
+    """Somebody killed it, which need not happen again; a repository that is too large is no smaller the next time."""
+    return ended.exit_code in RETRYABLE_EXITS and ended.reason != OUT_OF_MEMORY
 
 
 def _pods(sightings: Iterable[Sighting]) -> Iterable[Pod]:

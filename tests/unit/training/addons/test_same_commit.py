@@ -105,3 +105,13 @@ def test_an_edit_that_cannot_be_understood_does_not_end_a_job_that_runs() -> Non
     assert decide(job).status.reason == "CodeSourceInvalid"
     running = job.with_status(start_time=job.build().metadata.creation_timestamp)
     assert decide(running, pod(job, "Worker").running()).status.state == "Running"
+
+
+def test_a_repository_that_is_too_large_fails_the_job_with_what_to_do() -> None:
+    """It would be killed again and again."""
+    ended = ContainerState(terminated=Terminated(exit_code=137, reason="OOMKilled"))
+    status = ContainerStatus(name="git-sync-code", state=ended)
+    first = replace(pod(JOB, "Worker", 0), status=PodStatus(phase="Pending", init_container_statuses=(status,)))
+    found = find(decide(JOB, first).status.conditions, "Failed")
+    assert found is not None
+    assert "it ran out of memory; give it more in spec.codeSource.resources" in found.message
