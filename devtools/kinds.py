@@ -15,6 +15,7 @@ from kubedl.training import pods
 from kubedl.training.job import Job, Replica, Role
 from kubedl.training.kind import Kind
 from kubedl.training.kinds import all_kinds
+from kubedl.training.snapshot import Settings
 from kubedl.wire import codec
 
 NAME, NAMESPACE = "sample", "team"
@@ -129,7 +130,7 @@ def _variables(kind: Kind) -> str:
 
 
 def _environment(kind: Kind, job: Job, replica: Replica) -> Iterator[tuple[str, str]]:
-    made = pods.render(kind, job, replica, 0, scope=kind.restart_scope(job), domain="cluster.local")
+    made = pods.render(kind, job, replica, 0, scope=kind.restart_scope(job), settings=Settings())
     [main] = made["spec"]["containers"]
     for variable in main["env"]:
         source: Any = variable.get("valueFrom")

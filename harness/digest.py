@@ -72,7 +72,7 @@ def differences(wanted: Object, found: Object, path: str = "") -> list[str]:
 
 def _labels(body: Object, owners: Mapping[str, str]) -> Object:
     labels: Object = body["metadata"].get("labels") or {}
-    return {name: owners.get(value, "?") if name == JOB_UID else value for name, value in labels.items()}
+    return {name: owners.get(value, "?" if name == JOB_UID else value) for name, value in labels.items()}
 
 
 def _owner(body: Object, owners: Mapping[str, str]) -> str:

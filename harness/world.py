@@ -140,10 +140,19 @@ class Job:
         return status
 
     def pods(self) -> dict[str, int]:
-        """The pods that are not being deleted, and their attempts."""
+        """The replicas' pods that are not being deleted, and their attempts."""
         stay = [pod["metadata"] for pod in self._own("pods").values() if "deletionTimestamp" not in pod["metadata"]]
-        marks = [meta["labels"] for meta in stay]
+        marks = [meta["labels"] for meta in stay if labels.ATTEMPT in meta["labels"]]
         return {f"{own[labels.REPLICA_TYPE]}-{own[labels.REPLICA_INDEX]}": int(own[labels.ATTEMPT]) for own in marks}
+
+    def uid(self, pod: str) -> str | None:
+        """Of a pod that is there and stays."""
+        found = self._own("pods").get(f"{self._name}-{pod}")
+        return found["metadata"]["uid"] if found is not None and "deletionTimestamp" not in found["metadata"] else None
+
+    def has_service(self, name: str) -> bool:
+        """Whether there is a Service of the job's with that name."""
+        return f"{self._name}-{name}" in self._own("services")
 
     def _own(self, *resources: str) -> dict[str, Object]:
         found = [self._world.sightings.all(resource, self._world.namespace) for resource in resources]

@@ -197,6 +197,26 @@ REFUSALS = {
         "spec.tfReplicaSpecs[Worker].spotReplicaSpec: Forbidden: spotReplicaSpec cannot be honoured yet: this version "
         "does not know spot replicas; remove the field",
     ),
+    "code with a password": Refusal(
+        lambda job: job["spec"].update(codeSource={"repository": "https://me:x@git.example.org/a"}),
+        "spec.codeSource.repository: Forbidden: everybody who sees the job would see these credentials",
+    ),
+    "code from a command": Refusal(
+        lambda job: job["spec"].update(codeSource={"repository": "ext::sh -c reboot"}),
+        "spec.codeSource.repository: Invalid value: an address is https://…",
+    ),
+    "code of an option": Refusal(
+        lambda job: job["spec"].update(codeSource={"repository": "https://host/a", "branch": "--upload-pack=x"}),
+        "spec.codeSource.branch: Invalid value: a branch, tag or commit",
+    ),
+    "code outside": Refusal(
+        lambda job: job["spec"].update(codeSource={"repository": "https://host/a", "destination": "../etc"}),
+        "spec.codeSource.destination: Invalid value: a directory below rootPath",
+    ),
+    "a TensorBoard without a name": Refusal(
+        lambda job: (job["spec"].update(tensorBoard={"logDir": "/x"}), job["metadata"].update(name="a" * 50)),
+        "metadata.name: Invalid value: the name of a job with a TensorBoard may have at most 49 characters",
+    ),
     "two storages": Refusal(
         lambda job: job["spec"]["modelVersion"]["storage"].update(nfs={"server": "nfs.example"}),
         "spec.modelVersion.storage: Invalid value: exactly one of localStorage, nfs and AWSEfs",

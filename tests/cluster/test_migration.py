@@ -174,7 +174,7 @@ def _pods(kind: Kind, made: Object, unsupported: str | None) -> list[Object]:
         return []
     assert decided.status.state == "Created"
     return [
-        pods.render(kind, job, replica, 0, scope=scope(snapshot), domain="cluster.local") for replica in job.replicas()
+        pods.render(kind, job, replica, 0, scope=scope(snapshot), settings=Settings()) for replica in job.replicas()
     ]
 
 

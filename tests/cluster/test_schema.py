@@ -236,6 +236,30 @@ def test_replicas_change_only_while_suspended(cluster: Cluster, quiet_jobs: str)
     assert worker(cluster.api.get(path))["replicas"] == 4
 
 
+def test_the_code_of_a_job_is_chosen_once(cluster: Cluster, quiet_jobs: str) -> None:
+    """What is fetched stays; how it is fetched may change."""
+    path = f"{quiet_jobs}/tf-mnist-estimator"
+    job = _quiet(manifest())
+    job["spec"]["codeSource"] = {"repository": "https://git.example.org/a.git", "branch": "main"}
+    cluster.api.create(quiet_jobs, job)
+
+    def write(change: Change) -> None:
+        found = cluster.api.get(path)
+        change(found)
+        cluster.api.call("PUT", path, found)
+
+    for change in (
+        lambda job: job["spec"].pop("codeSource"),
+        lambda job: job["spec"]["codeSource"].update(repository="https://git.example.org/b.git"),
+        lambda job: job["spec"]["codeSource"].pop("branch"),
+        lambda job: job["spec"]["codeSource"].update(revision="v1"),
+    ):
+        with pytest.raises(ApiError, match="Forbidden: the code of a job is chosen once"):
+            write(change)
+    write(lambda job: job["spec"]["codeSource"].update(image="git:2", maxFailures=9))
+    assert cluster.api.get(path)["spec"]["codeSource"]["depth"] == 1
+
+
 @given(status=values_of(msgspec.inspect.type_info(JobStatus)))
 @ON_THE_SERVER
 def test_every_status_that_we_write_is_kept_as_it_is(cluster: Cluster, quiet_jobs: str, status: JobStatus) -> None:

@@ -12,6 +12,7 @@ from msgspec import Meta
 
 from kubedl.api.conditions import Conditions
 from kubedl.api.policy_rules import exit_code_rules, restart_rules
+from kubedl.api.training_addons import CodeSource, TensorBoard
 from kubedl.schema.pods import POD_TEMPLATE
 from kubedl.schema.structural import Rule
 from kubedl.wire.codec import Opaque
@@ -211,6 +212,8 @@ class JobSpec(Record, frozen=True):
         Annotated[Opaque, Meta(description="To come; a job that has it fails before any pod is made.")] | None
     ) = None
     model_version: ModelOutput | None = None
+    code_source: CodeSource | None = None
+    tensor_board: TensorBoard | None = None
 
 
 class ReplicaStatus(Record, frozen=True, omit_defaults=False):
@@ -239,6 +242,7 @@ class JobStatus(Record, frozen=True):
     start_time: Annotated[datetime | None, Meta(description="When the job began, or was last resumed.")] = None
     completion_time: Annotated[datetime | None, Meta(description="When it ended.")] = None
     model_version_name: Annotated[str, Meta(description="The model version that the job left behind.")] = ""
+    code_revision: Annotated[str, Meta(description="The commit that all replicas run, if the code is from git.")] = ""
     observed_generation: Annotated[int, Meta(description="The generation of the spec that this is about.")] = 0
 
 

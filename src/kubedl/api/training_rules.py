@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from kubedl.api.dependency_rules import Order, dependency_rules
 from kubedl.api.policy_rules import success_rule
+from kubedl.api.training_addons import CHOSEN_ONCE, LONGEST_BOARD_NAME
 from kubedl.schema.crd import Column, Rule
 
 NO_ORDER: Order = {}
@@ -43,6 +44,8 @@ def job_rules(
         *dependency_rules(f"spec.{replicas_field}", roles, order),
         success_rule(replicas_field, roles),
         _resize_rule(replicas_field),
+        _code_rule(),
+        _board_rule(),
         *scheduling_rules("spec.schedulingPolicy"),
         *_not_yet("spec", IN_SPEC),
         *_not_yet(f"spec.{replicas_field}.*", IN_ROLE),
@@ -166,6 +169,24 @@ def _resize_rule(replicas_field: str) -> Rule:
         field=f".{replicas_field}",
         at="spec",
         reason="FieldValueForbidden",
+    )
+
+
+def _code_rule() -> Rule:
+    return Rule(
+        "has(self.codeSource) == has(oldSelf.codeSource)",
+        CHOSEN_ONCE,
+        field=".codeSource",
+        at="spec",
+        reason="FieldValueForbidden",
+    )
+
+
+def _board_rule() -> Rule:
+    return Rule(
+        f"!has(self.spec.tensorBoard) || size(self.metadata.name) <= {LONGEST_BOARD_NAME}",
+        f"the name of a job with a TensorBoard may have at most {LONGEST_BOARD_NAME} characters; take a shorter name",
+        field=".metadata.name",
     )
 
 

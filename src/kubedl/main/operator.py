@@ -30,7 +30,9 @@ from kubedl.runtime.metrics import Metrics
 from kubedl.runtime.writer import Writer
 from kubedl.schema.rbac import READ, Grant
 from kubedl.training import labels
+from kubedl.training.addons.board_controller import BoardController
 from kubedl.training.controller import Caches, JobController, owner
+from kubedl.training.kind import Kind
 from kubedl.training.kinds import all_kinds
 from kubedl.training.snapshot import Settings
 from kubedl.wire.core import NODES, PODS, SERVICES, Pod
@@ -46,6 +48,7 @@ GRANTS = (
     Grant(GROUP, tuple(f"{plural}/finalizers" for plural in _PLURALS), ("update",), "Own what belongs to a job."),
     Grant("", ("pods",), (*READ, "create", "delete"), "The replicas of jobs."),
     Grant("", ("services",), (*READ, "create"), "The names of replicas."),
+    Grant("", ("services",), ("delete",), "TensorBoards whose time is over."),
     Grant("", ("nodes",), ("list", "watch"), "Notice nodes that are lost.", cluster_scoped=True),
     Grant("", ("events",), ("get", "create", "patch"), "Tell people what happened."),
     *(grant for kind in all_kinds() for grant in kind.grants),
@@ -101,6 +104,11 @@ def _parser() -> argparse.ArgumentParser:
         help="where all replicas restart together: how long an ordinary exit waits for silent peers to explain it",
     )
     parser.add_argument("--cluster-domain", default="cluster.local", help="the cluster's DNS domain")
+    parser.add_argument(
+        "--git-image",
+        default=Settings.git_image,
+        help="image with git and sh that fetches code for jobs which name none; pin it to a version",
+    )
     parser.add_argument("--log-format", choices=("json", "console"), default="json")
     return parser
 
@@ -141,6 +149,7 @@ def _assemble(options: argparse.Namespace, manager: Manager, recorder: Recorder,
         node_grace=timedelta(seconds=options.node_grace_seconds),
         settle=timedelta(seconds=options.settle_seconds),
         cluster_domain=options.cluster_domain,
+        git_image=options.git_image,
     )
     for kind in all_kinds():
         jobs = manager.cache(kind.resource, everywhere)
@@ -153,12 +162,24 @@ def _assemble(options: argparse.Namespace, manager: Manager, recorder: Recorder,
         controller.watch(pods, handler.job_of)
         controller.watch(services, handler.job_of)
         controller.watch(nodes, handler.jobs_on)
+        manager.add(_boards(kind, caches, manager, recorder, metrics), jobs, pods, services)
         jobs.subscribe(handler.job_changed)
         pods.subscribe(handler.pod_changed)
         manager.add(controller, jobs, pods, services, nodes)
         metrics.add_queue(kind.kind, lambda queue=controller.queue: len(queue))  # type: ignore[misc]
     for reflector in manager.reflectors:
         metrics.add_cache(reflector.resource.name, reflector.age, lambda store=reflector.store: len(store))  # type: ignore[misc]
+
+
+def _boards(kind: Kind, caches: Caches, manager: Manager, recorder: Recorder, metrics: Metrics) -> Controller:
+    gate = Gate({PODS: caches.pods, SERVICES: caches.services})
+    handler = BoardController(kind, caches, Writer(manager.client, gate), recorder, clock=_now)
+    controller = Controller(f"{kind.kind} TensorBoard", handler.reconcile, gate=gate, workers=8, observer=metrics)
+    controller.watch(caches.jobs, handler.job_with_board)
+    controller.watch(caches.pods, handler.job_of)
+    controller.watch(caches.services, handler.job_of)
+    metrics.add_queue(controller.name, lambda: len(controller.queue))
+    return controller
 
 
 def _node(pod: Pod) -> str | None:

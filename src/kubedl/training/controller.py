@@ -16,6 +16,7 @@ from kubedl.runtime.events import Recorder, Reference
 from kubedl.runtime.store import Store
 from kubedl.runtime.writer import OccupiedError, Writer, merge_changes
 from kubedl.training import companions, pods, services, tally
+from kubedl.training.addons import tensorboard
 from kubedl.training.kind import Kind
 from kubedl.training.plan import Creation, Plan
 from kubedl.training.planner import plan
@@ -95,19 +96,19 @@ class JobController:
         made = self._caches.jobs.get(key)
         if made is None:
             return None
-        uid = made.metadata.uid
-        found = tuple(self._caches.pods.by("owner", uid))
+        uid, name, board = made.metadata.uid, made.metadata.name, tensorboard.name_of(made)
+        found = tuple(pod for pod in self._caches.pods.by("owner", uid) if pod.metadata.name != board)
         lost = {}
-        for name in {pod.spec.node_name for pod in found if pod.spec.node_name}:
-            node = self._caches.nodes.get(Key("", name))
+        for place in {pod.spec.node_name for pod in found if pod.spec.node_name}:
+            node = self._caches.nodes.get(Key("", place))
             if node is not None and (since := node.lost_since) is not None:
-                lost[name] = since
+                lost[place] = since
         return Snapshot(
             kind=self.kind,
             job=self.kind.job(made),
             pods=found,
             deleted=tuple(self._as_told(pod) for pod in self._caches.pods.deleted(uid)),
-            has_service=bool(self._caches.services.by("owner", uid)),
+            has_service=any(service.metadata.name == name for service in self._caches.services.by("owner", uid)),
             lost_nodes=lost,
             now=self._clock().replace(microsecond=0),
             settings=self._settings,
@@ -202,10 +203,8 @@ class JobController:
                 await self._writer.client.create(companion.resource, job.namespace, body)
 
     async def _create_pod(self, snapshot: Snapshot, creation: Creation) -> None:
-        domain = snapshot.settings.cluster_domain
-        body = pods.render(
-            snapshot.kind, snapshot.job, creation.replica, creation.attempt, scope=scope(snapshot), domain=domain
-        )
+        replica, attempt, settings = creation.replica, creation.attempt, snapshot.settings
+        body = pods.render(snapshot.kind, snapshot.job, replica, attempt, scope=scope(snapshot), settings=settings)
         await self._writer.create(snapshot.job.made, PODS, body)
 
     async def _write_status(self, made: TrainingJob, status: JobStatus) -> None:

@@ -5,7 +5,9 @@ or replicas must be started: the first that holds decides.
 """
 
 from kubedl.api.conditions import find, is_true
-from kubedl.training import repair, tally
+from kubedl.api.training import TrainingJob
+from kubedl.training import addons, repair, tally
+from kubedl.training.addons import code, sync_status
 from kubedl.training.plan import Creation, Draft, Plan
 from kubedl.training.policies import clean, success, ttl
 from kubedl.training.policies.deadline import deadline
@@ -29,9 +31,9 @@ def plan(snapshot: Snapshot) -> Plan:
     draft.condition("Created", True, "JobCreated", "the job was accepted")
     if made.spec.model_version is not None and draft.condition("ModelVersionSkipped", True, "NotSupported", NO_MODEL):
         draft.event("Warning", "ModelVersionSkipped", NO_MODEL)
-    refusal = unsupported(made.metadata.annotations, made.spec)
+    refusal = _refusal(made)
     if refusal is not None:
-        _fail(draft, tally.look(snapshot), "Unsupported", refusal)
+        _fail(draft, tally.look(snapshot), *refusal)
     elif made.spec.suspend or is_true(made.status.conditions, "Suspended"):
         _suspend(draft)
     else:
@@ -44,12 +46,21 @@ def is_finished(conditions: tally.Conditions) -> bool:
     return is_true(conditions, "Succeeded") or is_true(conditions, "Failed")
 
 
+def _refusal(made: TrainingJob) -> repair.Outcome | None:
+    words = unsupported(made.metadata.annotations, made.spec)
+    if words is not None:
+        return "Unsupported", words
+    # An edit does not end a job that runs: if it keeps a pod from being made, the condition Blocked says so.
+    return addons.refusal(made) if made.status.start_time is None else None
+
+
 def _run(draft: Draft) -> None:
     snapshot, spec = draft.snapshot, draft.snapshot.job.spec
     if draft.status.start_time is None:
         draft.set(start_time=snapshot.now)
     sightings = tally.look(snapshot)
     tally.record_success(draft, sightings)
+    outcome = _learn_commit(draft, sightings)
     if success.is_done(snapshot.kind, snapshot.job, tally.done(sightings)):
         _succeed(draft, sightings)
         return
@@ -59,7 +70,8 @@ def _run(draft: Draft) -> None:
         _fail(draft, sightings, "DeadlineExceeded", message)
         return
     draft.wake(limit)
-    outcome, sightings = repair.repair(draft, sightings)
+    if outcome is None:
+        outcome, sightings = repair.repair(draft, sightings)
     if outcome is not None:
         _fail(draft, sightings, *outcome)
         return
@@ -69,8 +81,21 @@ def _run(draft: Draft) -> None:
     _describe(draft, tally.running(sightings))
 
 
+def _learn_commit(draft: Draft, sightings: list[Sighting]) -> repair.Outcome | None:
+    """Write down which commit of its code the job runs; returns why it fails if the code cannot be had."""
+    made = draft.snapshot.job.made
+    if made.status.code_revision or not code.is_wanted(made):
+        return None
+    commit = code.revision(made) or sync_status.commit(sightings)
+    if commit:
+        draft.set(code_revision=commit)
+        return None
+    complaint = sync_status.complaint(sightings)
+    return ("CodeSyncFailed", complaint) if complaint is not None else None
+
+
 def _start(draft: Draft, sightings: list[Sighting]) -> None:
-    snapshot = draft.snapshot
+    snapshot, made = draft.snapshot, draft.snapshot.job.made
     draft.create_service = not snapshot.has_service
     # One whose pod was deleted is made anew when repair has moved it on, which may take a pause.
     missing = [one for one in sightings if one.pod is None and one.gone is None and not one.succeeded]
@@ -85,6 +110,9 @@ def _start(draft: Draft, sightings: list[Sighting]) -> None:
     for sighting in missing:
         if waiting[sighting.replica.role] is None:
             draft.creations.append(Creation(sighting.replica, sighting.attempt))
+    if code.is_wanted(made) and not code.revision(made):
+        # One alone, which tells the commit that all others will run. The status must have it before they are made.
+        draft.creations = draft.creations[:1] if not snapshot.pods else []
 
 
 def _describe(draft: Draft, running: int) -> None:

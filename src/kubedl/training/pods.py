@@ -8,8 +8,10 @@ from typing import Any
 
 from kubedl.api.training import RestartScope
 from kubedl.training import labels, template
+from kubedl.training.addons import ADDONS
 from kubedl.training.job import Job, Replica
 from kubedl.training.kind import Kind
+from kubedl.training.snapshot import Settings
 from kubedl.wire.core import PODS
 
 Body = dict[str, Any]
@@ -27,7 +29,7 @@ def owner_reference(kind: Kind, job: Job) -> Body:
     }
 
 
-def render(kind: Kind, job: Job, replica: Replica, attempt: int, *, scope: RestartScope, domain: str) -> Body:
+def render(kind: Kind, job: Job, replica: Replica, attempt: int, *, scope: RestartScope, settings: Settings) -> Body:
     """The pod as it is sent to the API server. Raises TemplateError if the template is none."""
     role = job.roles[replica.role]
     given = template.read(role.name, role.template)
@@ -38,7 +40,7 @@ def render(kind: Kind, job: Job, replica: Replica, attempt: int, *, scope: Resta
     spec |= {"hostname": name, "subdomain": job.name, "restartPolicy": _restart_policy(role.restart_policy, scope)}
     # So that the bare name of a pod resolves as well as the full one.
     dns = spec.get("dnsConfig") or {}
-    searches = [*(dns.get("searches") or ()), f"{job.name}.{job.namespace}.svc.{domain}"]
+    searches = [*(dns.get("searches") or ()), f"{job.name}.{job.namespace}.svc.{settings.cluster_domain}"]
     spec["dnsConfig"] = {**dns, "searches": searches}
     policy = job.spec.scheduling_policy
     if policy is not None and policy.priority_class_name:
@@ -49,7 +51,7 @@ def render(kind: Kind, job: Job, replica: Replica, attempt: int, *, scope: Resta
     port = job.port_name, job.port(replica.role)
     for container in spec["containers"]:
         _complete(container, environment, port, main=container["name"] == job.container)
-    return {
+    body = {
         "apiVersion": PODS.api_version,
         "kind": PODS.kind,
         "metadata": {
@@ -61,6 +63,9 @@ def render(kind: Kind, job: Job, replica: Replica, attempt: int, *, scope: Resta
         },
         "spec": spec,
     }
+    for addon in ADDONS:
+        addon.complete(body, job, settings)
+    return body
 
 
 def _restart_policy(policy: str, scope: RestartScope) -> str:

@@ -11,6 +11,7 @@ import msgspec
 
 from kubedl.api.training import ReplicaStatus, RestartScope
 from kubedl.training import labels, tally
+from kubedl.training.addons import sync_status
 from kubedl.training.job import Job, Replica
 from kubedl.training.plan import Draft
 from kubedl.training.policies import backoff, success
@@ -113,17 +114,16 @@ def _failure(draft: Draft, sighting: Sighting) -> Failure | None:
     snapshot, replica = draft.snapshot, sighting.replica
     if sighting.succeeded:
         return None
-    role = snapshot.job.roles[replica.role]
     pod = sighting.current
     if pod is not None:
         since = snapshot.lost_nodes.get(pod.spec.node_name)
         if since is None or pod.status.phase in ENDED:
-            return judge(replica, pod, snapshot.job.container, role, scope(snapshot))
+            return _judged(snapshot, replica, pod)
         return _lost(replica, pod, since) if _is_lost(draft, pod) else None
     if sighting.gone is not None:
         if sighting.gone.metadata.deletion_timestamp is None:  # no event told of it, a list was without it
             draft.confirm.append(snapshot.job.pod_name(replica))
-        found = judge(replica, sighting.gone, snapshot.job.container, role, scope(snapshot))
+        found = _judged(snapshot, replica, sighting.gone)
         # Nobody knows when it was deleted. Dated by its birth, what is deleted as soon as it is made comes back slowly.
         born = sighting.gone.metadata.creation_timestamp or LONG_AGO
         return found or Failure(replica, Cost.NOTHING, born, "was deleted")
@@ -141,6 +141,16 @@ def _is_fatal(job: Job, sightings: list[Sighting], role: str) -> bool:
     waiting = {one.replica.role for one in sightings if one.pod is None and one.gone is None and not one.succeeded}
     upstream = {dependency.upstream.lower() for name in waiting for dependency in job.roles[name].depends_on}
     return role.lower() in upstream
+
+
+def _judged(snapshot: Snapshot, replica: Replica, pod: Pod) -> Failure | None:
+    role = snapshot.job.roles[replica.role]
+    found = judge(replica, pod, snapshot.job.container, role, scope(snapshot))
+    sync = sync_status.ending(pod)
+    if found is None or found.cost is Cost.NOTHING or sync is None or sync.exit_code == 0:
+        return found
+    # The same code was fetched before, or the planner would have failed the job: what failed now may work later.
+    return replace(found, cost=Cost.RETRY, text=f"could not fetch the code: {sync_status.words(sync)}")
 
 
 def _was_complete(draft: Draft, role: str) -> bool:

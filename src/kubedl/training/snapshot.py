@@ -19,6 +19,7 @@ class Settings:
         seconds=60
     )  # how long an ordinary exit waits for a better explanation by silent peers
     cluster_domain: str = "cluster.local"
+    git_image: str = "alpine/git"  # fetches code where the job names no image; it needs git and sh
 
 
 @dataclass(frozen=True)

@@ -24,11 +24,16 @@ class _Named(Record, frozen=True):
     name: str | None = None
 
 
+Anything = Mapping[str, Any]
+
+
 class _Container(Record, frozen=True):
     name: str
+    working_dir: str | None = None
     env: tuple[_Named, ...] | None = None
     ports: tuple[_Port, ...] | None = None
     volume_mounts: tuple[_Named, ...] | None = None
+    security_context: Anything | None = None
 
 
 class _Dns(Record, frozen=True):
@@ -42,6 +47,8 @@ class _Metadata(Record, frozen=True):
 
 class _Spec(Record, frozen=True):
     containers: tuple[_Container, ...]
+    init_containers: tuple[Anything, ...] | None = None
+    security_context: Anything | None = None
     dns_config: _Dns | None = None
     volumes: tuple[_Named, ...] | None = None
 

@@ -56,8 +56,8 @@ class PodStatus(Record, frozen=True):
     message: str = ""
     start_time: datetime | None = None
     conditions: tuple[PodCondition, ...] = ()
-    container_statuses: tuple[ContainerStatus, ...] = ()
     init_container_statuses: tuple[ContainerStatus, ...] = ()
+    container_statuses: tuple[ContainerStatus, ...] = ()
 
 
 class PodSpec(Record, frozen=True):

@@ -4,6 +4,7 @@ from benchmarks import objects
 from kubedl.training import pods, services
 from kubedl.training.job import Replica
 from kubedl.training.kinds.tensorflow import TensorFlow, TFJob
+from kubedl.training.snapshot import Settings
 from kubedl.wire import codec
 
 
@@ -15,5 +16,5 @@ def test_services_and_pods_are_those_of_the_operator() -> None:
     assert objects.service(body) == codec.plain(services.render(kind, job))
     for index in range(4):
         replica = Replica(objects.ROLE, index)
-        rendered = pods.render(kind, job, replica, 0, scope=kind.restart_scope(job), domain="cluster.local")
+        rendered = pods.render(kind, job, replica, 0, scope=kind.restart_scope(job), settings=Settings())
         assert objects.pod(body, index, 4) == codec.plain(rendered)

@@ -29,6 +29,12 @@ ANYTHING: Documents = st.recursive(
 )
 MOMENTS = st.datetimes(timezones=st.sampled_from([UTC, timezone(timedelta(hours=-7))])).map(plain)
 SEVERAL = 3
+ANNOTATIONS = ("kubedl.io/git-sync-config", "kubedl.io/tensorboard-config")
+CONFIGS = WORDS | st.dictionaries(
+    st.sampled_from(["source", "destPath", "logDir", "image", "x"]),
+    st.just("https://git.example.org/model.git") | ANYTHING,
+    max_size=3,
+).map(lambda config: encode(config).decode())
 
 
 def accepted_by(kind: type[Any], **known: Documents) -> Documents:
@@ -121,7 +127,11 @@ def jobs(kind: Kind) -> Documents:
     statuses = st.dictionaries(st.sampled_from([*roles, "x"]), accepted_by(ReplicaStatus), max_size=SEVERAL)
     metadata = st.fixed_dictionaries(
         {name: st.just(text) for name, text in (("name", "poison"), ("namespace", "team"), ("uid", "job-1"))},
-        optional={"annotations": st.dictionaries(WORDS, WORDS, max_size=2), "generation": st.integers(0, 9)},
+        optional={
+            "annotations": st.dictionaries(WORDS, WORDS, max_size=2)
+            | st.dictionaries(st.sampled_from(ANNOTATIONS), CONFIGS, max_size=2),
+            "generation": st.integers(0, 9),
+        },
     )
     conditions = st.sampled_from(["Created", "Running", "Restarting", "Suspended", "Failed", "Blocked", "x"])
     # A job with a cache fails at once, and would show nothing else.

@@ -30,12 +30,23 @@ class Judge:
     spoiled: bool = False  # somebody has edited labels: attempts need not be what they were
 
     def __call__(self, operator: OperatorModel, verb: str, resource: Resource[Any], what: Any) -> None:  # noqa: ANN401
+        self._commits()
         if verb == "create" and resource is PODS:
             self._creation(operator, what)
         elif verb == "delete" and resource is PODS:
             self._deletion(what)
         elif verb == "patch":
             self._status(operator, what)
+
+    def _commits(self) -> None:
+        """Pods of a job that are there at the same time have the same code, and that which the status tells of."""
+        for uid in {owner(pod) for pod in self.world.pods()}:
+            pods = self.world.pods(lambda pod, uid=uid: owner(pod) == uid)  # type: ignore[misc]
+            commits = {self.world.fetched.get(pod.metadata.uid) for pod in pods} - {None}
+            job = self.world.job
+            if job is not None and job.metadata.uid == uid and job.status.code_revision:
+                commits.add(job.status.code_revision)
+            assert len(commits) <= 1, f"pods of one job have {commits}"
 
     def _creation(self, operator: OperatorModel, body: Mapping[str, Any]) -> None:
         name, uid = body["metadata"]["name"], body["metadata"]["ownerReferences"][0]["uid"]

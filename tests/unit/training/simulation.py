@@ -212,6 +212,7 @@ MOVES: dict[str, Callable[[World, int, int], Any]] = {
     "resize": lambda world, which, how: world.resize(which, how % 4),
     "delete job": lambda world, *_: world.delete_job(),
     "make job": lambda world, *_: world.make_job(),
+    "push": lambda world, *_: world.push(),
 }
 
 

@@ -7,6 +7,7 @@ import pytest
 from kubedl.api.training import RestartScope
 from kubedl.training import labels, pods, services
 from kubedl.training.job import Replica
+from kubedl.training.snapshot import Settings
 from tests.training_builders import JobBuilder, pod, tf_job, torch_job
 
 Body = dict[str, Any]
@@ -17,7 +18,7 @@ def render(
 ) -> Body:
     """The body that would be sent."""
     view = job.kind.job(job.build())
-    return pods.render(job.kind, view, Replica(role, index), attempt, scope=scope, domain="cluster.local")
+    return pods.render(job.kind, view, Replica(role, index), attempt, scope=scope, settings=Settings())
 
 
 def templated(spec: Body | None = None, metadata: Body | None = None, **container: Any) -> JobBuilder:  # noqa: ANN401

@@ -58,6 +58,7 @@ def jobs(draw: st.DrawFn) -> JobBuilder:
             "activeDeadlineSeconds": st.sampled_from([30, 600]),
             "ttlSecondsAfterFinished": st.sampled_from([0, 50]),
             "cleanPodPolicy": st.sampled_from(["All", "Running", "None"]),
+            "codeSource": st.just(CODE),
         },
     )
     return builder.with_spec(**draw(spec))
@@ -89,6 +90,7 @@ def test_spoiled_labels_stop_nobody(job: JobBuilder, schedule: list[Step]) -> No
 
 
 WORKER = tf_job().workers(1)
+CODE = {"repository": "https://git.example.org/model.git"}
 SCHEDULES: dict[str, tuple[JobBuilder, list[Step]]] = {
     "told to go, ends with a code that counts": (
         torch_job().master(),
@@ -138,6 +140,14 @@ SCHEDULES: dict[str, tuple[JobBuilder, list[Step]]] = {
         torch_job().master().workers(2),
         [("work", 7, 0), ("work", 7, 0), ("delete job", 0, 0), ("make job", 0, 0), ("collect orphan", 0, 0)],
     ),
+    "a commit is pushed while replicas start": (
+        tf_job().workers(3).scope("Replica").with_spec(codeSource=CODE, successPolicy="AllWorkers"),
+        [step for _ in range(6) for step in (("work", 0, 0), ("push", 0, 0), ("start", 0, 0), ("push", 0, 0))],
+    ),
+    "the first pod is lost when it has the code, and a commit is pushed": (
+        torch_job().master().workers(2).with_spec(codeSource=CODE),
+        [("work", 1, 0), ("bind", 0, 0), ("start", 0, 0), ("push", 0, 0), ("force pod", 0, 0), ("restart", 0, 0)],
+    ),
     "killed after each write of a restart": (
         torch_job().master().workers(2),
         [("work", 7, 0), ("work", 7, 0), ("exit", 0, 2)] + [("look and suffer", write, 1) for write in (0, 1, 2, 0, 0)],
@@ -165,6 +175,10 @@ LIVES: dict[str, tuple[JobBuilder, list[Step]]] = {
     "a worker of a launcher is deleted": (LAUNCHED, [RUNNING, ("delete pod", 1, 0), *REPAIRED]),
     "its node is lost": (GANG, [RUNNING, ("lose node", 1, 0), *REPAIRED]),
     "suspended and resumed": (GANG, [RUNNING, ("suspend", 0, 0), ("work", 0, 0), ("resume", 0, 0), *REPAIRED]),
+    "a replica with code is killed": (
+        SERVED.with_spec(codeSource=CODE),
+        [RUNNING, ("push", 0, 0), ("exit", 1, 2), *REPAIRED],
+    ),
     "too many retries": (GANG.with_spec(backoffLimit=0, cleanPodPolicy="All"), [RUNNING, ("exit", 0, 2)]),
     "deleted after its time": (SERVED.with_spec(ttlSecondsAfterFinished=5), [RUNNING]),
 }
@@ -208,4 +222,5 @@ def outcome(simulation: Simulation) -> object:
     if job is None:
         return None
     roles = {role: (status.restarts, status.attempts) for role, status in job.status.replica_statuses.items()}
+    assert bool(job.status.code_revision) == (job.spec.code_source is not None)
     return job.status.state, job.status.reason, job.status.retries, job.status.attempt, roles

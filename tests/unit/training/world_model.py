@@ -12,6 +12,7 @@ import msgspec
 
 from kubedl.api.training import TrainingJob
 from kubedl.training import labels
+from kubedl.training.addons.code import CONTAINER
 from kubedl.training.kind import Kind
 from kubedl.training.policies.exit_codes import is_retryable
 from kubedl.wire.core import (
@@ -45,6 +46,8 @@ class World:
     api: ApiModel
     truth: dict[str, Truth] = field(default_factory=dict)  # by pod uid
     born: int = 0  # jobs made so far
+    pushed: int = 0  # commits of the repository that jobs may have their code from
+    fetched: dict[str, str] = field(default_factory=dict)  # by pod uid: the commit
 
     def __post_init__(self) -> None:
         for name in NODE_NAMES:
@@ -137,8 +140,28 @@ class World:
         )
         if pod is None:
             return False
+        if self._fetch(pod):
+            return True
         container = ContainerStatus(name=self.kind.container, ready=True)
         self._condition(with_status(pod, phase="Running", container_statuses=(container,)), "Ready")
+        return True
+
+    def push(self) -> bool:
+        """Somebody's new commit."""
+        self.pushed += 1
+        return True
+
+    def _fetch(self, pod: Pod) -> bool:
+        """The init container fetches the commit that it is told to, else the newest."""
+        spec = self.api.bodies[pod.metadata.uid]["spec"]
+        if not spec.get("initContainers") or pod.metadata.uid in self.fetched:
+            return False
+        variables = {entry["name"]: entry["value"] for entry in spec["initContainers"][0]["env"]}
+        commit = variables["KUBEDL_GIT_REVISION"] or f"{self.pushed:040x}"
+        self.fetched[pod.metadata.uid] = commit
+        ended = Terminated(message=commit, finished_at=self.api.now)
+        status = ContainerStatus(name=CONTAINER, state=ContainerState(terminated=ended))
+        self.api.put(PODS, with_status(pod, init_container_statuses=(status,)))
         return True
 
     def exit(self, which: int, code: int) -> bool:

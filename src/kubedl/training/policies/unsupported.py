@@ -10,8 +10,6 @@ from kubedl.api.training import JobSpec
 
 NOT_YET = {
     "kubedl.io/network-mode": "host network",
-    "kubedl.io/git-sync-config": "git sync",
-    "kubedl.io/tensorboard-config": "TensorBoard",
     "kubedl.io/enable-elastic-training": "elastic training",
 }
 

@@ -6,6 +6,7 @@ import pytest
 
 from kubedl.training import pods
 from kubedl.training.job import Replica
+from kubedl.training.snapshot import Settings
 from kubedl.training.template import TemplateError
 from tests.training_builders import JobBuilder, mpi_job
 
@@ -23,7 +24,7 @@ def environment(job: JobBuilder, role: str) -> dict[str, str]:
 def render(job: JobBuilder, role: str) -> Body:
     """The pod of the first replica."""
     view = job.kind.job(job.build())
-    return pods.render(job.kind, view, Replica(role, 0), 0, scope="Job", domain="cluster.local")
+    return pods.render(job.kind, view, Replica(role, 0), 0, scope="Job", settings=Settings())
 
 
 def main(body: Body) -> Body:

@@ -4,6 +4,7 @@ from typing import Any
 
 from kubedl.training import pods
 from kubedl.training.job import Replica
+from kubedl.training.snapshot import Settings
 from tests.training_builders import JobBuilder
 
 
@@ -16,7 +17,7 @@ def pod(job: JobBuilder, role: str, index: int = 0) -> Any:  # noqa: ANN401 - JS
     """One replica's pod as it is created."""
     view = job.kind.job(job.build())
     scope = job.kind.restart_scope(view)
-    return pods.render(job.kind, view, Replica(role, index), 0, scope=scope, domain="cluster.local")
+    return pods.render(job.kind, view, Replica(role, index), 0, scope=scope, settings=Settings())
 
 
 def is_done(job: JobBuilder, **indexes: set[int]) -> bool:
