@@ -134,7 +134,7 @@ def jobs(kind: Kind) -> Documents:
         },
     )
     conditions = st.sampled_from(["Created", "Running", "Restarting", "Suspended", "Failed", "Blocked", "x"])
-    # A job with a cache fails at once, and would show nothing else.
+    # A job with a cache waits for it, and would show nothing else.
     known = {kind.replicas_field: specs, "replicaStatuses": statuses, "type": conditions, "cacheBackend": st.none()}
     return _with(metadata, accepted_by(kind.type, **known))
 
