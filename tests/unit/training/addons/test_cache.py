@@ -1,9 +1,11 @@
 """A job with a cache: it waits for it, and every pod that it ever has mounts it."""
 
+import asyncio
 from typing import Any
 
 import pytest
 
+from kubedl.api.cache import CACHE_BACKENDS
 from kubedl.api.conditions import find, is_true
 from kubedl.training import pods
 from kubedl.training.addons import refusal
@@ -11,7 +13,9 @@ from kubedl.training.job import Replica
 from kubedl.training.snapshot import Settings
 from tests.training_builders import NOW, JobBuilder, decide, pod, tf_job
 from tests.unit.cache.backends import NAME, SPEC, backend, job
-from tests.unit.training.api_model import with_metadata
+from tests.unit.training.api_model import ApiModel, with_metadata
+from tests.unit.training.operator_model import OperatorModel
+from tests.unit.training.world_model import World
 
 JOB = job("train").workers(2).scope("Replica")
 READY = backend(status={"cacheStatus": "PVCCreated"})
@@ -94,6 +98,38 @@ def test_a_job_that_is_suspended_or_over_waits_for_nothing() -> None:
     ended = decide(late, now=9)
     assert is_true(ended.status.conditions, "Failed")
     assert not is_true(ended.status.conditions, "WaitingForCache")
+
+
+def test_a_replacement_waits_for_a_cache_that_comes_back_and_counts_once() -> None:
+    """Through the whole loop: only a change of the cache makes the operator look again."""
+    world = World(JOB.kind, JOB.build(), ApiModel(NOW))
+    operator = OperatorModel(world.api, JOB.kind, JOB.build().metadata.key, lambda *_: None)
+
+    def look() -> None:
+        for _ in range(3):
+            operator.deliver_all()
+            if operator.has_reason():
+                operator.reconcile(runner)
+
+    with asyncio.Runner() as runner:
+        look()
+        assert (world.pods(), operator.has_reason(), operator.due) == ([], False, None)
+        world.api.put(CACHE_BACKENDS, READY)
+        look()
+        assert len(world.pods()) == 2
+        while world.bind(0, 0) or world.start(0):
+            pass
+        world.api.drop(CACHE_BACKENDS, READY.metadata.key)
+        world.exit(1, 137)
+        look()
+        assert len(world.pods()) == 1
+        assert world.job is not None
+        assert is_true(world.job.status.conditions, "WaitingForCache")
+        world.api.put(CACHE_BACKENDS, READY)
+        look()
+        assert len(world.pods()) == 2
+        assert (world.job.status.retries, world.job.status.cache_backend_name) == (1, NAME)
+        assert list(operator.controller.jobs_using(READY)) == [world.job.metadata.key]
 
 
 def test_a_job_without_a_cache_knows_nothing_of_it() -> None:
