@@ -20,6 +20,7 @@ from kubedl.wire.meta import Object, Resource
 MOST_NAMED = 1000  # jobs in a status, so that it stays small enough to be written
 LONGEST_SLEEP = timedelta(days=1)
 ENGINE = "fluid"
+MOUNTABLE = ("Bound", "Updating")  # phases of a Dataset whose claim pods can mount, by Fluid's own account
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,7 @@ def _underway(sight: Sight) -> Progress | None:
         return Progress("CacheCreating", "Creating", "Fluid's objects are being made")
     if dataset.status.phase == "Failed":
         return Progress("CacheFailed", "DatasetFailed", _said(dataset) or "Fluid says that the Dataset has failed")
-    if dataset.status.phase != "Bound" or _is_leaving(dataset) or _is_leaving(sight.runtime):
+    if dataset.status.phase not in MOUNTABLE or _is_leaving(dataset) or _is_leaving(sight.runtime):
         said = _said(dataset)
         words = f": {said}" if said else ""
         return Progress("CacheCreating", "DatasetNotBound", f"Fluid is preparing the Dataset{words}")

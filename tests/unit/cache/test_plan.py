@@ -40,6 +40,8 @@ def made(sight: Sight) -> list[str]:
         ({"runtime": None}, ("CacheCreating", "Creating")),
         ({"dataset": dataset("")}, ("CacheCreating", "DatasetNotBound")),
         ({"dataset": dataset("NotBound")}, ("CacheCreating", "DatasetNotBound")),
+        ({"dataset": dataset("DataMigrating")}, ("CacheCreating", "DatasetNotBound")),
+        ({"dataset": dataset("Updating")}, ("PVCCreated", "ClaimCreated")),
         ({"dataset": dataset(deletion_timestamp=NOW)}, ("CacheCreating", "DatasetNotBound")),
         ({"runtime": runtime(deletion_timestamp=NOW)}, ("CacheCreating", "DatasetNotBound")),
         ({"dataset": dataset("Failed")}, ("CacheFailed", "DatasetFailed")),
