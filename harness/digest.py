@@ -11,16 +11,17 @@ from kubedl.training.kinds import all_kinds
 from testbed.api import Object
 
 # Anything in a status that is a moment; that it is there is part of the state, when it was is not.
-MOMENTS = frozenset({"lastTransitionTime", "startTime", "completionTime"})
+MOMENTS = frozenset({"lastTransitionTime", "startTime", "completionTime", "lastUsedTime"})
 JOB_UID = "training.kubedl.io/job-uid"
 
 
 def digest(sightings: Sightings, namespace: str) -> Object:
-    """Jobs, pods and Services by name, and nothing of them that a second run could not repeat."""
+    """Jobs, caches, pods and Services by name, and nothing of them that a second run could not repeat."""
     jobs = {name: body for kind in all_kinds() for name, body in sightings.all(kind.plural, namespace).items()}
     owners = {body["metadata"]["uid"]: name for name, body in jobs.items()}
     return {
         "jobs": {name: of_job(body) for name, body in jobs.items()},
+        "caches": {name: of_job(body) for name, body in sightings.all("cachebackends", namespace).items()},
         "pods": {name: of_pod(body, owners) for name, body in sightings.all("pods", namespace).items()},
         "services": {name: of_service(body, owners) for name, body in sightings.all("services", namespace).items()},
     }

@@ -25,6 +25,7 @@ LABELLED = "labelSelector=training.kubedl.io/job-name"
 FOLLOWED = {
     "pods": f"/api/v1/pods?{LABELLED}",
     "services": f"/api/v1/services?{LABELLED}",
+    "cachebackends": "/apis/cache.kubedl.io/v1alpha1/cachebackends?",
     **{kind.plural: f"{TRAINING}/{kind.plural}?" for kind in all_kinds()},
 }
 START = "watch=1&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
@@ -35,7 +36,7 @@ Objects = dict[tuple[str, str], Object]
 
 
 class Sightings:
-    """Follows pods and Services of jobs, and the jobs, in all namespaces."""
+    """Follows pods and Services of jobs, the jobs, and caches, in all namespaces."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.connection = Connection(cluster)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness import fluid
 from harness.node import played_node
 from harness.nursery import ROOT, Nursery
 from harness.operator import install_custom_resources
@@ -33,6 +34,7 @@ class Stage:
 def stage(cluster: Cluster) -> Iterator[Stage]:
     """Set up for a cluster that is there."""
     install_custom_resources(cluster)
+    fluid.install(cluster)
     with (
         tempfile.TemporaryDirectory(prefix="kubedl-stage-") as directory,
         Nursery(OPERATOR, Path(os.environ.get(SOURCE, ROOT / "src"))) as nursery,

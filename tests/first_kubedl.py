@@ -28,9 +28,9 @@ def directory() -> Path:
     return Path(answer["Dir"])
 
 
-def definition(plural: str) -> Object | None:
-    """The schema of one of its training kinds; None for a kind that it did not have."""
-    file = directory() / "config" / "crd" / "bases" / f"{GROUP}_{plural}.yaml"
+def definition(plural: str, group: str = GROUP) -> Object | None:
+    """The schema of one of its kinds; None for a kind that it did not have."""
+    file = directory() / "config" / "crd" / "bases" / f"{group}_{plural}.yaml"
     if not file.exists():
         return None
     [version] = yaml.load(file.read_text(), Loader=yaml.CSafeLoader)["spec"]["versions"]

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from kubedl.api.cache import CacheBackend
 from kubedl.api.conditions import Condition
 from kubedl.api.training import JobStatus, ReplicaStatus, TrainingJob
 from kubedl.training import labels
@@ -252,6 +253,7 @@ def snapshot(
     has_service: bool = True,
     lost_nodes: Mapping[str, float] | None = None,
     now: float = 0,
+    cache: CacheBackend | None = None,
 ) -> Snapshot:
     """What is known of a job; times are seconds after `NOW`."""
     return Snapshot(
@@ -263,6 +265,7 @@ def snapshot(
         lost_nodes={node: after(since) for node, since in (lost_nodes or {}).items()},
         now=after(now),
         settings=Settings(),
+        cache=cache,
     )
 
 

@@ -42,6 +42,11 @@ def is_true(conditions: Iterable[Condition], kind: str) -> bool:
     return found is not None and found.status == "True"
 
 
+def is_finished(conditions: Iterable[Condition]) -> bool:
+    """Whether a job has ended, one way or the other. There is no way back."""
+    return any(one.type in ("Succeeded", "Failed") and one.status == "True" for one in conditions)
+
+
 def set_condition(conditions: tuple[Condition, ...], new: Condition, now: datetime) -> tuple[Condition, ...]:
     """Put `new` in the place of its type; the moment changes only when the status does.
 

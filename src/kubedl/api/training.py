@@ -10,17 +10,19 @@ from typing import Annotated, Any, ClassVar, Literal
 import msgspec
 from msgspec import Meta
 
+from kubedl.api.cache import CacheBackendSpec
 from kubedl.api.conditions import Conditions
 from kubedl.api.policy_rules import exit_code_rules, restart_rules
 from kubedl.api.training_addons import CodeSource, TensorBoard
 from kubedl.schema.pods import POD_TEMPLATE
 from kubedl.schema.structural import Rule
 from kubedl.wire.codec import Opaque
-from kubedl.wire.meta import ObjectMeta, Record
+from kubedl.wire.meta import Key, ObjectMeta, Record
 
 GROUP = "training.kubedl.io"
 VERSION = "v1alpha1"
 MAX_REPLICAS = 10_000
+BY_CACHE = "cache"  # the index of jobs by the CacheBackend that they use
 MOST = 2**31 - 1  # what clients in other languages can hold; seconds up to here are still a date
 
 CleanPodPolicy = Literal["All", "Running", "None"]
@@ -209,7 +211,14 @@ class JobSpec(Record, frozen=True):
     scheduling_policy: SchedulingPolicy | None = None
     cron_policy: Annotated[Opaque, Meta(description="To come; a job that has it is refused.")] | None = None
     cache_backend: (
-        Annotated[Opaque, Meta(description="To come; a job that has it fails before any pod is made.")] | None
+        Annotated[
+            CacheBackendSpec,
+            Meta(
+                description="The cache that every pod mounts, by its name; made from dataset and cacheEngine if it is "
+                "not there."
+            ),
+        ]
+        | None
     ) = None
     model_version: ModelOutput | None = None
     code_source: CodeSource | None = None
@@ -242,6 +251,7 @@ class JobStatus(Record, frozen=True):
     start_time: Annotated[datetime | None, Meta(description="When the job began, or was last resumed.")] = None
     completion_time: Annotated[datetime | None, Meta(description="When it ended.")] = None
     model_version_name: Annotated[str, Meta(description="The model version that the job left behind.")] = ""
+    cache_backend_name: Annotated[str, Meta(description="The cache that the job's pods mount.")] = ""
     code_revision: Annotated[str, Meta(description="The commit that all replicas run, if the code is from git.")] = ""
     observed_generation: Annotated[int, Meta(description="The generation of the spec that this is about.")] = 0
 
@@ -254,3 +264,9 @@ class TrainingJob(Record, frozen=True):
     kind: str = ""
     metadata: ObjectMeta = ObjectMeta()
     status: JobStatus = JobStatus()
+
+
+def cache_key(made: TrainingJob) -> Key | None:
+    """The CacheBackend that a job uses; None if it uses none."""
+    wish: CacheBackendSpec | None = made.spec.cache_backend
+    return Key(made.metadata.namespace, wish.name) if wish is not None and wish.name else None

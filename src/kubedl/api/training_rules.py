@@ -9,6 +9,7 @@ Rules are evaluated again with every write of a status, so each first asks what 
 
 from collections.abc import Mapping, Sequence
 
+from kubedl.api import cache
 from kubedl.api.dependency_rules import Order, dependency_rules
 from kubedl.api.policy_rules import success_rule
 from kubedl.api.training_addons import CHOSEN_ONCE, LONGEST_BOARD_NAME
@@ -46,6 +47,7 @@ def job_rules(
         _resize_rule(replicas_field),
         _code_rule(),
         _board_rule(),
+        *_cache_rules(),
         *scheduling_rules("spec.schedulingPolicy"),
         *_not_yet("spec", IN_SPEC),
         *_not_yet(f"spec.{replicas_field}.*", IN_ROLE),
@@ -187,6 +189,22 @@ def _board_rule() -> Rule:
         f"!has(self.spec.tensorBoard) || size(self.metadata.name) <= {LONGEST_BOARD_NAME}",
         f"the name of a job with a TensorBoard may have at most {LONGEST_BOARD_NAME} characters; take a shorter name",
         field=".metadata.name",
+    )
+
+
+def _cache_rules() -> tuple[Rule, ...]:
+    place = "spec.cacheBackend"
+    return (
+        Rule(f"has(self.name) && self.name.matches(r'{cache.NAME}')", cache.NO_NAME, ".name", at=place),
+        Rule(
+            f"has(self.mountPath) && self.mountPath.matches(r'{cache.ABSOLUTE}')", cache.NO_PATH, ".mountPath", at=place
+        ),
+        Rule(
+            "!has(self.spec.cacheBackend) || !has(self.spec.cacheBackend.name) || "
+            "self.spec.cacheBackend.name != self.metadata.name",
+            cache.NAME_OF_JOB,
+            field=".spec.cacheBackend.name",
+        ),
     )
 
 

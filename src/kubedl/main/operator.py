@@ -15,11 +15,14 @@ from datetime import UTC, datetime, timedelta
 
 import structlog
 
-from kubedl.api.training import GROUP
+from kubedl.api.cache import CACHE_BACKENDS
+from kubedl.api.training import BY_CACHE, GROUP, cache_key
+from kubedl.cache import controller as caching
 from kubedl.kube import credentials, watch
 from kubedl.kube.client import Client
 from kubedl.kube.limiter import Limiter
 from kubedl.kube.watch import Scope
+from kubedl.main.caching import Followed, add_caching
 from kubedl.runtime import health
 from kubedl.runtime.controller import Controller
 from kubedl.runtime.events import Recorder
@@ -52,6 +55,7 @@ GRANTS = (
     Grant("", ("nodes",), ("list", "watch"), "Notice nodes that are lost.", cluster_scoped=True),
     Grant("", ("events",), ("get", "create", "patch"), "Tell people what happened."),
     *(grant for kind in all_kinds() for grant in kind.grants),
+    *caching.GRANTS,
     Grant("coordination.k8s.io", ("leases",), ("get", "create", "patch"), "Elect one operator that writes."),
 )
 
@@ -145,6 +149,8 @@ def _assemble(options: argparse.Namespace, manager: Manager, recorder: Recorder,
     pods = manager.cache(PODS, ours, {"owner": owner, "node": _node}, remember="owner")
     services = manager.cache(SERVICES, ours, {"owner": owner})
     nodes = manager.cache(NODES)
+    backends = manager.cache(CACHE_BACKENDS, everywhere)
+    followed: Followed = {}
     settings = Settings(
         node_grace=timedelta(seconds=options.node_grace_seconds),
         settle=timedelta(seconds=options.settle_seconds),
@@ -152,21 +158,24 @@ def _assemble(options: argparse.Namespace, manager: Manager, recorder: Recorder,
         git_image=options.git_image,
     )
     for kind in all_kinds():
-        jobs = manager.cache(kind.resource, everywhere)
+        jobs = manager.cache(kind.resource, everywhere, {BY_CACHE: cache_key})
+        followed[kind.resource] = manager.reflectors[-1]
         gate = Gate({kind.resource: jobs, PODS: pods, SERVICES: services})
         writer = Writer(manager.client, gate)
-        caches = Caches(jobs, pods, services, nodes)
+        caches = Caches(jobs, pods, services, nodes, backends)
         handler = JobController(kind, caches, writer, recorder, settings=settings, clock=_now)
         controller = Controller(kind.kind, handler.reconcile, gate=gate, workers=options.workers, observer=metrics)
         controller.watch(jobs, lambda job: (job.metadata.key,))
         controller.watch(pods, handler.job_of)
         controller.watch(services, handler.job_of)
         controller.watch(nodes, handler.jobs_on)
+        controller.watch(backends, handler.jobs_using)
         manager.add(_boards(kind, caches, manager, recorder, metrics), jobs, pods, services)
         jobs.subscribe(handler.job_changed)
         pods.subscribe(handler.pod_changed)
         manager.add(controller, jobs, pods, services, nodes)
         metrics.add_queue(kind.kind, lambda queue=controller.queue: len(queue))  # type: ignore[misc]
+    add_caching(manager, recorder, metrics, everywhere, backends, followed, _now)
     for reflector in manager.reflectors:
         metrics.add_cache(reflector.resource.name, reflector.age, lambda store=reflector.store: len(store))  # type: ignore[misc]
 

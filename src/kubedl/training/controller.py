@@ -3,14 +3,15 @@
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 import msgspec
 
+from kubedl.api.cache import CacheBackend
 from kubedl.api.conditions import Condition, find, is_true, set_condition
-from kubedl.api.training import JobStatus, TrainingJob
+from kubedl.api.training import BY_CACHE, JobStatus, TrainingJob, cache_key
 from kubedl.kube.errors import AlreadyExistsError, ApiError, ForbiddenError, InvalidError
 from kubedl.runtime.events import Recorder, Reference
 from kubedl.runtime.store import Store
@@ -40,6 +41,7 @@ class Caches:
     pods: Store[Pod]
     services: Store[Service]
     nodes: Store[Node]
+    backends: Store[CacheBackend] = field(default_factory=Store)
 
 
 def owner(found: Object) -> str | None:
@@ -80,6 +82,11 @@ class JobController:
         for pod in self._caches.pods.by("node", node.metadata.name):
             yield from self.job_of(pod)
 
+    def jobs_using(self, backend: CacheBackend) -> Iterable[Key]:
+        """The jobs of this kind that use a cache, or wait for it."""
+        for job in self._caches.jobs.by(BY_CACHE, backend.metadata.key):
+            yield job.metadata.key
+
     async def reconcile(self, key: Key) -> float | None:
         """Look at one job; returns in how many seconds to look again without being asked."""
         snapshot = self.observe(key)
@@ -98,7 +105,7 @@ class JobController:
             return None
         uid, name, board = made.metadata.uid, made.metadata.name, tensorboard.name_of(made)
         found = tuple(pod for pod in self._caches.pods.by("owner", uid) if pod.metadata.name != board)
-        lost = {}
+        cache, lost = cache_key(made), {}
         for place in {pod.spec.node_name for pod in found if pod.spec.node_name}:
             node = self._caches.nodes.get(Key("", place))
             if node is not None and (since := node.lost_since) is not None:
@@ -112,6 +119,7 @@ class JobController:
             lost_nodes=lost,
             now=self._clock().replace(microsecond=0),
             settings=self._settings,
+            cache=self._caches.backends.get(cache) if cache is not None else None,
         )
 
     def job_changed(self, old: TrainingJob | None, new: TrainingJob | None) -> None:

@@ -4,10 +4,10 @@ A job is over, or cannot be run, or is suspended, or its time is up, or it has s
 or replicas must be started: the first that holds decides.
 """
 
-from kubedl.api.conditions import find, is_true
+from kubedl.api.conditions import find, is_finished, is_true
 from kubedl.api.training import TrainingJob
 from kubedl.training import addons, repair, tally
-from kubedl.training.addons import code, sync_status
+from kubedl.training.addons import cache, code, sync_status
 from kubedl.training.plan import Creation, Draft, Plan
 from kubedl.training.policies import clean, success, ttl
 from kubedl.training.policies.deadline import deadline
@@ -41,13 +41,8 @@ def plan(snapshot: Snapshot) -> Plan:
     return draft.plan()
 
 
-def is_finished(conditions: tally.Conditions) -> bool:
-    """Whether a job has ended, one way or the other. There is no way back."""
-    return is_true(conditions, "Succeeded") or is_true(conditions, "Failed")
-
-
 def _refusal(made: TrainingJob) -> repair.Outcome | None:
-    words = unsupported(made.metadata.annotations, made.spec)
+    words = unsupported(made.metadata.annotations)
     if words is not None:
         return "Unsupported", words
     # An edit does not end a job that runs: if it keeps a pod from being made, the condition Blocked says so.
@@ -113,6 +108,21 @@ def _start(draft: Draft, sightings: list[Sighting]) -> None:
     if code.is_wanted(made) and not code.revision(made):
         # One alone, which tells the commit that all others will run. The status must have it before they are made.
         draft.creations = draft.creations[:1] if not snapshot.pods else []
+    if draft.creations and cache.name_of(made):
+        _await_cache(draft)
+
+
+def _await_cache(draft: Draft) -> None:
+    """No pod is made that could not mount the job's data; those that run are left alone."""
+    made = draft.snapshot.job.made
+    obstacle = cache.obstacle(made, draft.snapshot.cache)
+    if obstacle is None:
+        draft.condition("WaitingForCache", False, "CacheReady")
+        draft.set(cache_backend_name=cache.name_of(made))
+        return
+    if draft.condition("WaitingForCache", True, *obstacle):
+        draft.event("Normal", "WaitingForCache", obstacle[1])
+    draft.creations.clear()
 
 
 def _describe(draft: Draft, running: int) -> None:
@@ -133,7 +143,8 @@ def _describe(draft: Draft, running: int) -> None:
         draft.condition("Running", False, "JobRestarting", message)
         draft.state("Restarting", cause.reason if cause is not None else "")
     elif not is_true(draft.status.conditions, "Running"):
-        draft.state("Created", "WaitingForPods")
+        waiting = is_true(draft.status.conditions, "WaitingForCache")
+        draft.state("Created", "WaitingForCache" if waiting else "WaitingForPods")
 
 
 def _succeed(draft: Draft, sightings: list[Sighting]) -> None:
@@ -155,6 +166,7 @@ def _end(draft: Draft, sightings: list[Sighting], reason: str) -> None:
     draft.condition("Running", False, reason)
     draft.condition("Restarting", False, reason)
     draft.condition("Blocked", False, reason)
+    draft.condition("WaitingForCache", False, reason)
     draft.set(completion_time=draft.snapshot.now)
     draft.creations.clear()
     tally.count(draft, sightings, ended=True)
@@ -186,6 +198,7 @@ def _suspend(draft: Draft) -> None:
         draft.condition("Running", False, "JobSuspended")
         draft.condition("Restarting", False, "JobSuspended")
         draft.condition("Blocked", False, "JobSuspended")
+        draft.condition("WaitingForCache", False, "JobSuspended")
         draft.set(start_time=None)
         draft.state("Suspended", "JobSuspended")
     elif not leaving:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
 
+from kubedl.api.cache import CacheBackend
 from kubedl.training.job import Job, Replica
 from kubedl.training.kind import Kind
 from kubedl.wire.core import Pod
@@ -34,6 +35,7 @@ class Snapshot:
     lost_nodes: Mapping[str, datetime]  # since when
     now: datetime
     settings: Settings
+    cache: CacheBackend | None = None  # that the job uses, if it is there
 
     @cached_property
     def pod_by_name(self) -> dict[str, Pod]:

@@ -7,12 +7,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import inspect
 
+from kubedl.api.cache import CacheBackendSpec, CacheBackendStatus
 from kubedl.api.training import JobSpec, JobStatus, ReplicaSpec
 from kubedl.schema.structural import schema_of
 from kubedl.wire import codec
 from tests.unit.schema.openapi import complaints, values_of
 
-STRUCTS = [JobSpec, JobStatus, ReplicaSpec]
+STRUCTS = [JobSpec, JobStatus, ReplicaSpec, CacheBackendSpec, CacheBackendStatus]
 
 
 @pytest.mark.parametrize("kind", STRUCTS, ids=lambda kind: kind.__name__)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from kubedl.api.cache import CUSTOM_RESOURCE, CacheBackendSpec, CacheBackendStatus
 from kubedl.api.training import JobSpec, JobStatus, ReplicaSpec
 from kubedl.schema.structural import Schema, schema_of
 from kubedl.training.kind import Kind
@@ -20,6 +21,11 @@ def test_every_rule_blames_a_field(kind: Kind) -> None:
     assert [rule for rule in rules if not (rule.at or rule.field)] == []
 
 
+def test_every_rule_of_a_cache_blames_a_field() -> None:
+    """As those of jobs do."""
+    assert [rule for rule in CUSTOM_RESOURCE.rules if not (rule.at or rule.field)] == []
+
+
 @pytest.mark.parametrize("kind", all_kinds(), ids=lambda kind: kind.kind)
 def test_the_order_of_a_kind_is_none_that_waits_for_ever(kind: Kind) -> None:
     """It names roles of the kind and has no circle; the rule about circles takes that for granted."""
@@ -28,7 +34,7 @@ def test_the_order_of_a_kind_is_none_that_waits_for_ever(kind: Kind) -> None:
     graphlib.TopologicalSorter(order).prepare()
 
 
-@pytest.mark.parametrize("struct", [JobSpec, JobStatus, ReplicaSpec])
+@pytest.mark.parametrize("struct", [JobSpec, JobStatus, ReplicaSpec, CacheBackendSpec, CacheBackendStatus])
 def test_every_field_is_explained(struct: type) -> None:
     """`kubectl explain` has no empty lines."""
     assert list(_unexplained(schema_of(struct, defaults=True))) == []

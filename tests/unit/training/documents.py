@@ -59,8 +59,8 @@ def _of(info: inspect.Type, known: dict[str, Documents]) -> Documents:  # noqa: 
             return st.one_of([_of(member, known) for member in types])
         case inspect.LiteralType(values=values):
             return st.sampled_from(values)
-        case inspect.VarTupleType(item_type=item):
-            return st.lists(_of(item, known), max_size=SEVERAL)
+        case inspect.VarTupleType(item_type=item, min_length=least):
+            return st.lists(_of(item, known), min_size=least or 0, max_size=SEVERAL)
         case inspect.DictType(value_type=item):
             return st.dictionaries(WORDS, _of(item, known), max_size=SEVERAL)
         case inspect.CustomType(cls=cls) if cls is Opaque:
@@ -134,7 +134,7 @@ def jobs(kind: Kind) -> Documents:
         },
     )
     conditions = st.sampled_from(["Created", "Running", "Restarting", "Suspended", "Failed", "Blocked", "x"])
-    # A job with a cache fails at once, and would show nothing else.
+    # A job with a cache waits for it, and would show nothing else.
     known = {kind.replicas_field: specs, "replicaStatuses": statuses, "type": conditions, "cacheBackend": st.none()}
     return _with(metadata, accepted_by(kind.type, **known))
 

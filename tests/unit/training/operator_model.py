@@ -10,6 +10,8 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, cast
 
+from kubedl.api.cache import CACHE_BACKENDS, CacheBackend
+from kubedl.api.training import BY_CACHE, cache_key
 from kubedl.kube.errors import ApiError
 from kubedl.runtime.gate import Gate
 from kubedl.runtime.store import Store
@@ -40,22 +42,24 @@ class OperatorModel:
     def __init__(self, api: ApiModel, kind: Any, key: Key, watcher: Watcher) -> None:  # noqa: ANN401 - a Kind
         self._api = api
         self._key = key
-        self.jobs: Store[Any] = Store()
+        self.jobs: Store[Any] = Store({BY_CACHE: cache_key})
         self.pods: Store[Pod] = Store({"owner": owner, "node": lambda pod: pod.spec.node_name or None}, "owner")
         self.services: Store[Service] = Store({"owner": owner})
         self.nodes: Store[Node] = Store()
+        self.backends: Store[CacheBackend] = Store()
         self.resources: dict[Resource[Any], Store[Any]] = {
             kind.resource: self.jobs,
             PODS: self.pods,
             SERVICES: self.services,
             NODES: self.nodes,
+            CACHE_BACKENDS: self.backends,
         }
         self._gate = Gate({kind.resource: self.jobs, PODS: self.pods, SERVICES: self.services})
         self._violation: AssertionError | None = None
         self._watcher = watcher
         self.client = ClientModel(api, self._about_to_write)
         writer = Writer(cast("Client", self.client), self._gate)
-        caches = Caches(self.jobs, self.pods, self.services, self.nodes)
+        caches = Caches(self.jobs, self.pods, self.services, self.nodes, self.backends)
         self.controller = JobController(
             kind, caches, writer, cast("Recorder", Silent()), settings=Settings(), clock=lambda: api.now
         )

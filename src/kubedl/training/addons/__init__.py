@@ -2,10 +2,11 @@
 
 from kubedl.api.training import TrainingJob
 from kubedl.training.addons.addon import Addon, AddonError
+from kubedl.training.addons.cache import DatasetCache
 from kubedl.training.addons.code import CodeSync
 from kubedl.training.addons.tensorboard import TensorBoards
 
-ADDONS: tuple[Addon, ...] = (CodeSync(), TensorBoards())
+ADDONS: tuple[Addon, ...] = (CodeSync(), DatasetCache(), TensorBoards())
 
 
 def refusal(made: TrainingJob) -> tuple[str, str] | None:

@@ -9,11 +9,10 @@ import hashlib
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from kubedl.api.conditions import is_true
+from kubedl.api.conditions import is_finished, is_true
 from kubedl.api.training import TrainingJob
 from kubedl.training.addons.addon import AddonError
 from kubedl.training.addons.tensorboard import Board, wish
-from kubedl.training.planner import is_finished
 from kubedl.training.policies.clean import ENDED
 from kubedl.training.policies.moment import LONG_AGO, later
 from kubedl.wire import codec

@@ -6,18 +6,14 @@ that was good must not become one that cannot be applied.
 
 from collections.abc import Mapping
 
-from kubedl.api.training import JobSpec
-
 NOT_YET = {
     "kubedl.io/network-mode": "host network",
     "kubedl.io/enable-elastic-training": "elastic training",
 }
 
 
-def unsupported(annotations: Mapping[str, str], spec: JobSpec) -> str | None:
-    """Why a job with these annotations and this spec cannot be run as asked."""
-    if spec.cache_backend is not None:
-        return "spec.cacheBackend: this version has no dataset cache; remove the field, and mount the data yourself"
+def unsupported(annotations: Mapping[str, str]) -> str | None:
+    """Why a job with these annotations cannot be run as asked."""
     for name, feature in NOT_YET.items():
         if name in annotations:
             return (

@@ -1,0 +1,1 @@
+"""Datasets kept near the pods that read them: CacheBackends, made with Fluid."""
