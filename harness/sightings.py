@@ -70,6 +70,15 @@ class Sightings:
         """All that ever were in a namespace, by uid, in their last state."""
         return self._ever[resource][namespace].copy()
 
+    def forget_gone(self, namespace: str) -> None:
+        """Remember of a namespace only what is there: in a long test the memory of all that ever was would grow."""
+
+        async def forget() -> None:  # in the loop that the watches run in
+            for resource, places in self._ever.items():
+                places[namespace] = {body["metadata"]["uid"]: body for body in self.all(resource, namespace).values()}
+
+        self.connection.run(forget())
+
     async def _follow(self, resource: str) -> None:
         while True:
             with contextlib.suppress(aiohttp.ClientError, TimeoutError, OSError):

@@ -18,26 +18,21 @@ NAME = "any"
 
 def succeeds(world: World, kind: Kind) -> None:
     """Started in order, and done when those have succeeded who must."""
-    job = _create(world, kind)
-    _start(job, kind, attempt=0)
-    deciding = [_pod(replica) for replica in needed(job.view, kind)]
-    for number, pod in enumerate(deciding, 1):
-        job.succeed(pod)
-        if number < len(deciding):
-            job.until(f"{number} to count", partial(_succeeded, job, number))
-    job.until_status(state="Succeeded")
+    job = create(world, kind)
+    start(job, kind, attempt=0)
+    finish(job, kind)
 
 
 def is_killed(world: World, kind: Kind) -> None:
     """The last replica is killed: it comes back alone or with all others, as the kind's jobs are restarted."""
-    job = _create(world, kind)
-    _start(job, kind, attempt=0)
+    job = create(world, kind)
+    start(job, kind, attempt=0)
     *others, last = _pods(job)
     job.fail(last, 137)
     if kind.restart_scope(job.view) == "Job":
         job.until_status(attempt=1, retries=1)
         job.vanish(*others)
-        _start(job, kind, attempt=1)
+        start(job, kind, attempt=1)
     else:
         job.until("the replacement", lambda: job.pods() == {**dict.fromkeys(others, 0), last: 1})
         job.run(last)
@@ -46,36 +41,24 @@ def is_killed(world: World, kind: Kind) -> None:
 
 def is_resumed(world: World, kind: Kind) -> None:
     """Suspended while all run, and resumed when the last is gone."""
-    job = _create(world, kind)
-    _start(job, kind, attempt=0)
+    job = create(world, kind)
+    start(job, kind, attempt=0)
     job.change(suspend=True)
     job.until_status(state="Suspended")
     job.vanish(*_pods(job))
     job.until("nobody to be active", lambda: not any(role["active"] for role in _counts(job)))
     job.change(suspend=False)
-    _start(job, kind, attempt=0)
+    start(job, kind, attempt=0)
 
 
-def needed(job: JobView, kind: Kind) -> list[Replica]:
-    """The fewest whose success is the job's: everybody but those without whom it is done too."""
-    deciding = list(job.replicas())
-    for replica in tuple(deciding):
-        rest = [other for other in deciding if other != replica]
-        if kind.succeeded(job, {other.role: frozenset({other.index}) for other in rest}):
-            deciding = rest
-    return deciding
-
-
-PLAYS: tuple[Play, ...] = (succeeds, is_killed, is_resumed)
-
-
-def _create(world: World, kind: Kind) -> Job:
+def create(world: World, kind: Kind, name: str = NAME) -> Job:
+    """A job with one replica of each role."""
     # A kill is the same for all; without cleaning there are fewer writes, each of which is a crash point twice.
     role = {"replicas": 1, "restartPolicy": "ExitCode"}
-    return world.create(kind.kind, NAME, {declared.name: role for declared in kind.roles}, cleanPodPolicy="None")
+    return world.create(kind.kind, name, {declared.name: role for declared in kind.roles}, cleanPodPolicy="None")
 
 
-def _start(job: Job, kind: Kind, attempt: int) -> None:
+def start(job: Job, kind: Kind, attempt: int) -> None:
     """Run pods as they come: each role after those that it waits for."""
     there: list[str] = []
     while waiting := [role for role in kind.roles if role.name not in there]:
@@ -89,6 +72,29 @@ def _start(job: Job, kind: Kind, attempt: int) -> None:
         job.until(f"pods {come}", lambda come=come: job.pods() == come)  # type: ignore[misc]
         job.run(*(pod for pod in come if _role(pod) in {role.lower() for role in free}))
     job.until_status(state="Running")
+
+
+def finish(job: Job, kind: Kind) -> None:
+    """Let those succeed who must, one after the other."""
+    deciding = [_pod(replica) for replica in needed(job.view, kind)]
+    for number, pod in enumerate(deciding, 1):
+        job.succeed(pod)
+        if number < len(deciding):
+            job.until(f"{number} to count", partial(_succeeded, job, number))
+    job.until_status(state="Succeeded")
+
+
+def needed(job: JobView, kind: Kind) -> list[Replica]:
+    """The fewest whose success is the job's: everybody but those without whom it is done too."""
+    deciding = list(job.replicas())
+    for replica in tuple(deciding):
+        rest = [other for other in deciding if other != replica]
+        if kind.succeeded(job, {other.role: frozenset({other.index}) for other in rest}):
+            deciding = rest
+    return deciding
+
+
+PLAYS: tuple[Play, ...] = (succeeds, is_killed, is_resumed)
 
 
 def _pods(job: Job) -> list[str]:

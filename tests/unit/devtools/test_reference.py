@@ -23,3 +23,8 @@ def test_versions_come_from_the_pins() -> None:
 def test_pages_are_the_same_each_time() -> None:
     """Otherwise the drift check would fail for nothing."""
     assert pages(ROOT) == pages(ROOT)
+
+
+def test_the_pages_are_what_the_code_says() -> None:
+    """As `make check` finds too."""
+    assert {path: path.read_text() for path in pages(ROOT)} == pages(ROOT)

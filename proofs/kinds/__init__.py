@@ -1,0 +1,1 @@
+"""How the claims about the kinds of job are measured, where no benchmark, test or harness does it already."""
