@@ -16,7 +16,7 @@ BY_THE_KIND = " (the order of this kind, unless it has a dependsOn of its own)"
 
 
 def dependency_rules(place: str, roles: Sequence[str], order: Order) -> tuple[Rule, ...]:
-    """The rules for roles that stand at `place`. The kind's own order must be without a circle."""
+    """The rules for roles that stand at `place`. The kind's own order names roles, and must be without a circle."""
     names = ", ".join(roles)
     missing = "!(item.upstream in self) && !self.exists(other, other.lowerAscii() == item.upstream.lowerAscii())"
     waits = "has(self[role].dependsOn) && self[role].dependsOn.exists(item, {})"
@@ -62,20 +62,15 @@ def _circle_rule(place: str, roles: Sequence[str], order: Order) -> Rule:
 def _waits(roles: Sequence[str], order: Order) -> str:
     """For each role the others that it waits for, among those that the job has."""
     lower = [role.lower() for role in roles]
-    known = {upstream.lower() for upstream in roles}
-    by_kind = [
-        [lower.index(one.lower()) for one in order.get(role, ()) if one.lower() in known and one != role]
-        for role in roles
-    ]
     everybody = list(range(len(roles)))
-    # -1 is no role: a list that may be empty has no type of its own in CEL.
-    default = str([[-1, *upstream] for upstream in by_kind])
+    # -1 is no role: an empty list has no type of its own in CEL.
+    by_kind = [[-1, *(roles.index(upstream) for upstream in order.get(role, ()))] for role in roles]
     return (
         f"{everybody}.map(one, {everybody}.filter(other, one != other "
         f"&& self.exists(role, role.lowerAscii() == {lower}[other]) "
         f"&& self.exists(role, role.lowerAscii() == {lower}[one] && (has(self[role].dependsOn) "
         f"? self[role].dependsOn.exists(item, item.upstream.lowerAscii() == {lower}[other]) "
-        f": other in {default}[one]))))"
+        f": other in {by_kind}[one]))))"
     )
 
 

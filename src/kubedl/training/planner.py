@@ -132,11 +132,11 @@ def _describe(draft: Draft, running: int) -> None:
     given_up = len(draft.given_up)
     everybody = running + sum(status.succeeded for status in statuses) + given_up >= total
     message = f"{running} of {total} replicas are running"
-    everything = f"{message}, {given_up} failed for good" if given_up else "all replicas are running"
+    complete = f"{message}, {given_up} failed for good" if given_up else f"all {total} replicas are running"
     if everybody:
         draft.condition("Restarting", False, "JobRunning")
-        if draft.condition("Running", True, "JobRunning", everything):
-            draft.event("Normal", "JobRunning", everything.replace("all ", f"all {total} "))
+        if draft.condition("Running", True, "JobRunning", complete):
+            draft.event("Normal", "JobRunning", complete)
         draft.state("Running", "JobRunning")
     elif is_true(draft.status.conditions, "Restarting"):
         cause = find(draft.status.conditions, "Restarting")

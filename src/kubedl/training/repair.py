@@ -218,7 +218,10 @@ def _move_on(draft: Draft, sighting: Sighting) -> None:
 
 
 def _move_all_on(draft: Draft, sightings: list[Sighting]) -> None:
-    """Whoever had succeeded runs again: without it the others would wait at their rendezvous for ever."""
+    """Whoever had succeeded runs again: without it the others would wait at their rendezvous for ever.
+
+    So does whoever was given up: it is another attempt.
+    """
     draft.moved = True
     statuses = draft.status.replica_statuses
     anew = {
@@ -226,6 +229,7 @@ def _move_all_on(draft: Draft, sightings: list[Sighting]) -> None:
         for role, status in statuses.items()
     }
     draft.set(attempt=max(map(_highest, sightings)) + 1, replica_statuses=anew)
+    draft.given_up = frozenset()
 
 
 def _highest(sighting: Sighting) -> int:

@@ -102,3 +102,13 @@ def test_the_job_runs_when_all_others_do() -> None:
     decided = decide(JOB.scope("Replica"), *WORKERS, EVALUATOR.failed(1))
     [running] = [one for one in decided.status.conditions if one.type == "Running"]
     assert (running.status, running.message) == ("True", "2 of 3 replicas are running, 1 failed for good")
+
+
+def test_a_new_attempt_of_all_is_one_of_those_given_up_too() -> None:
+    """Who died in the last attempt may live in the next."""
+    dead, killed = EVALUATOR.failed(1, at=-9), pod(JOB, "Worker", 1).failed(137, at=-9)
+    decided = decide(JOB.scope("Job"), WORKERS[0], killed, dead)
+    assert decided.status.attempt == 1
+    assert len(decided.deletions) == 3
+    again = decide(JOB.scope("Job").with_status(attempt=1))
+    assert {creation.replica.role for creation in again.creations} == {"Worker", "Evaluator"}

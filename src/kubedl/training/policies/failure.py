@@ -59,8 +59,8 @@ def judge(replica: Replica, pod: Pod, main: str, role: JobRole, scope: RestartSc
     if pod.status.phase == "Failed":
         ended, where = _ending(pod, main)
         when = ended.finished_at if ended is not None and ended.finished_at is not None else _since(pod)
-        cost, text = _failed(pod, ended, role, scope)
-        return Failure(replica, cost, when, text + where)
+        cost, text = _failed(pod, ended, where, role, scope)
+        return Failure(replica, cost, when, text)
     return None
 
 
@@ -86,7 +86,7 @@ def _ended_before(pod: Pod) -> bool:
     return pod.status.phase in ENDED and max(times, default=told_at) <= told_at
 
 
-def _failed(pod: Pod, ended: Terminated | None, role: JobRole, scope: RestartScope) -> tuple[Cost, str]:
+def _failed(pod: Pod, ended: Terminated | None, where: str, role: JobRole, scope: RestartScope) -> tuple[Cost, str]:
     target = pod.condition("DisruptionTarget")
     if target is not None and target.status == "True":
         return Cost.NOTHING, _taken(pod)
@@ -98,6 +98,7 @@ def _failed(pod: Pod, ended: Terminated | None, role: JobRole, scope: RestartSco
     text = f"failed with exit code {ended.exit_code}"
     if ended.reason not in ("", "Error"):
         text += f" ({ended.reason})"
+    text += where
     # Under the scope Job a container that the kubelet restarts in place meets peers that are gone, so the engine takes
     # OnFailure over.
     again = role.restart_policy == "OnFailure" and scope == "Job"

@@ -137,6 +137,11 @@ def test_a_failure_without_any_ending_is_permanent() -> None:
         (WORKER.failed(1).disrupted("EvictionByEvictionAPI"), "was disrupted: EvictionByEvictionAPI"),
         (WORKER.running().going(), "was deleted"),
         (WORKER.refused(""), "failed: no container ran"),
+        (
+            WORKER.failed_before(137, "fetch", why="OOMKilled"),
+            "failed with exit code 137 (OOMKilled) in init container fetch",
+        ),
+        (WORKER.failed_before(143, "fetch").disrupted(message="node is drained"), "was disrupted: node is drained"),
     ],
 )
 def test_the_words_complete_a_sentence(made: PodBuilder, words: str) -> None:
