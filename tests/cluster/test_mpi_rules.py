@@ -55,8 +55,7 @@ REFUSALS = {
     ),
     "two policies": Refusal(
         in_spec(cleanPodPolicy="All"),
-        "spec.runPolicy.cleanPodPolicy: Invalid value: cleanPodPolicy stands in the spec too, and says something else "
-        "there; write it once",
+        "spec.runPolicy.cleanPodPolicy: Invalid value: cleanPodPolicy stands in the spec too; write it once",
     ),
     "two limits": Refusal(in_spec(backoffLimit=4), "spec.runPolicy.backoffLimit: Invalid value"),
     "suspend in the policy": Refusal(

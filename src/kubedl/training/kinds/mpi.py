@@ -120,9 +120,10 @@ class MPI(Kind):
         ),
         *(
             Rule(
-                f"!has(self.runPolicy) || !has(self.runPolicy.{field}) || !has(self.{field}) "
-                f"|| self.runPolicy.{field} == self.{field}",
-                f"{field} stands in the spec too, and says something else there; write it once",
+                f"!has(self.runPolicy) || !has(self.runPolicy.{field}) || !has(self.{field})"
+                # CEL takes two objects of the same shape for two types.
+                + ("" if field == "schedulingPolicy" else f" || self.runPolicy.{field} == self.{field}"),
+                f"{field} stands in the spec too; write it once",
                 f".runPolicy.{field}",
                 "spec",
             )
