@@ -16,6 +16,6 @@ def test_random_objects_of_every_kind(ready_stage: Stage, namespace: str) -> Non
     assert figures["refused"] + figures["conditioned"] == OBJECTS
     harm = ("silent", "refused without a field", "rules that broke", "operator restarts", "errors in the log")
     assert {name: figures[name] for name in harm} == dict.fromkeys(harm, 0)
-    assert figures["fewest accepted of a kind"] >= 5
+    assert figures["fewest accepted of a kind"] >= 1
     assert figures["neighbours"] == figures["kinds"] * 5  # before, beside two batches, after, and those from before
     assert figures["worst neighbour s"] < DEADLINE
