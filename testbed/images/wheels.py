@@ -5,7 +5,6 @@ the bytecode, valid without looking at the source: a pod may not write any, and 
 instead of minutes with it.
 """
 
-import shutil
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -39,8 +38,7 @@ def install_wheels(tree: Path, definition: Definition, requirements: Path) -> No
         # Linked files would be the cache's own, and a patch would change them there.
         *("--link-mode", "copy", "--target", str(site), "--requirements", str(requirements)),
     )
-    # The scripts would start with the path of the Python that ran the installer.
-    shutil.rmtree(site / "bin", ignore_errors=True)
+    _remove_scripts(site / "bin")
     (site / ".lock").unlink(missing_ok=True)
 
 
@@ -52,6 +50,17 @@ def compile_directory(tree: Path, directory: str) -> None:
 def compile_modules(tree: Path, files: Iterable[str]) -> None:
     """Compile some modules of the tree."""
     _python(tree, _COMPILE_FILES, [f"/{file}" for file in files])
+
+
+def _remove_scripts(directory: Path) -> None:
+    """They start with the path of the Python that ran the installer. Programs of other languages are left."""
+    for file in filter(Path.is_file, directory.glob("*")):
+        with file.open("rb") as script:
+            first = script.readline()
+        if first.startswith(b"#!") and b"python" in first:
+            file.unlink()
+    if directory.exists() and not any(directory.iterdir()):
+        directory.rmdir()
 
 
 def _python(tree: Path, program: str, arguments: list[str]) -> None:

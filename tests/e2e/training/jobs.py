@@ -150,6 +150,26 @@ PI = Training(
     policy="OnFailure",
     serving=frozenset({"Worker"}),
 )
+OPEN_MPI_4 = replace(PI, name="four", image="openmpi4")
+MPICH = replace(
+    PI,
+    name="mpich",
+    image="hydra",
+    command=("mpirun.mpich", "-np", "4", "python3", _script("pi.py")),
+    spec={"slotsPerWorker": 2, "mpiDistribution": "MPICH"},
+)
+INTEL = replace(
+    PI,
+    name="intel",
+    image="hydra",
+    # The ranks' libmpi is the launcher's; without being told, mpi4py would find MPICH's.
+    command=(
+        "sh",
+        "-c",
+        f'exec "$I_MPI_ROOT/bin/mpiexec.hydra" -genv LD_LIBRARY_PATH "$I_MPI_ROOT/lib" -np 4 python3 {_script("pi.py")}',
+    ),
+    spec={"slotsPerWorker": 2, "mpiDistribution": "IntelMPI"},
+)
 BOOSTED = Training(
     name="boosted",
     kind=XGBoost(),

@@ -3,24 +3,26 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from harness import audit
 from harness.operator import USER
 from tests.e2e.training.conftest import Submit
-from tests.e2e.training.jobs import PI
+from tests.e2e.training.jobs import INTEL, MPICH, OPEN_MPI_4, PI, Training
 from tests.e2e.training.observed import ObservedJob
 from tests.e2e.training.workloads.pace import FAIL, FAILURE
 
 NODES = ("node1", "node2")
-HOSTS = "4 ranks on pi-worker-0, pi-worker-0, pi-worker-1, pi-worker-1"
 
 
-def test_ranks_on_both_nodes_find_pi(submit: Submit) -> None:
+@pytest.mark.parametrize("training", [PI, OPEN_MPI_4, MPICH, INTEL], ids=lambda training: training.name)
+def test_ranks_on_both_nodes_find_pi(submit: Submit, training: Training) -> None:
     """Two on each worker. Workers, which would serve for ever, are ended; the launcher and its log stay."""
-    job = submit(PI)
+    job = submit(training)
     job.succeeded()
-    assert said(job) == (HOSTS, "3.141592653590")
+    assert said(job) == everybody(training)
     job.nothing_runs()
-    assert set(job.pods()) == {PI.leader}
+    assert set(job.pods()) == {training.leader}
     assert job.status("retries") == 0
 
 
@@ -30,7 +32,7 @@ def test_a_launcher_that_fails_once_restarts_everybody(submit: Submit, tmp_path:
     (tmp_path / FAIL).touch()
     job = submit(PI)
     job.succeeded()
-    assert said(job) == (HOSTS, "3.141592653590")
+    assert said(job) == everybody(PI)
     assert (job.status("attempt"), job.status("retries")) == (1, 1)
     cause = f"launcher 0 failed with exit code {FAILURE}; all 3 replicas are restarted (retry 1 of 3)"
     assert job.warnings() == [cause]
@@ -40,9 +42,15 @@ def test_a_launcher_that_fails_once_restarts_everybody(submit: Submit, tmp_path:
     assert end_of_first < min(moments[1] for moments in made.values())
 
 
+def everybody(training: Training) -> tuple[str, ...]:
+    """What the ranks say if all of them took part."""
+    hosts = [f"{training.name}-worker-{index}" for index in (0, 0, 1, 1)]
+    return f"4 ranks on {', '.join(hosts)}", "3.141592653590"
+
+
 def said(job: ObservedJob) -> tuple[str, ...]:
     """Where the ranks ran, and what they found."""
-    found = re.search(r"^(4 ranks on .*)\npi is (\S+)$", job.log(PI.leader), re.MULTILINE)
+    found = re.search(r"^(4 ranks on .*)\npi is (\S+)$", job.log(job.training.leader), re.MULTILINE)
     assert found, job.story()
     return found.groups()
 
