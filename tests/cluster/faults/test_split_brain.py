@@ -15,8 +15,8 @@ from testbed.cluster import Cluster
 from testbed.faultproxy.exchange import Call
 from testbed.waiting import until
 
-PAIRS = times(2, 10)  # of operators, each with a lease of its own
-ROUNDS = times(2, 100)  # takeovers of each pair
+PAIRS = times(2, 5)  # of operators, each with a lease of its own; more of them starve each other on two cores
+ROUNDS = times(2, 200)  # takeovers of each pair
 LEASE = ("--lease-seconds", "3", "--lease-renew-seconds", "2", "--lease-retry-seconds", "0.5")
 JOBS, PODS = 3, 4  # made anew for each takeover
 
@@ -67,7 +67,7 @@ def _pair(stage: Stage, namespace: str) -> Iterator[tuple[ProxiedOperator, Proxi
 def _freeze_while_writing(fleet: Fleet, leader: ProxiedOperator, prefix: str) -> None:
     before = leader.count("create", "pods")
     fleet.create([f"{prefix}-{number}" for number in range(JOBS)], {"Worker": PODS})
-    until("the leader to write", lambda: leader.count("create", "pods") > before, deadline=30, interval=0.001)
+    until("the leader to write", lambda: leader.count("create", "pods") > before, deadline=30, interval=0.002)
     leader.freeze()
 
 
