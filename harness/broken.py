@@ -78,7 +78,7 @@ BREAKS = (
         "watch-hangs",
         6,
         "test_watches.py::test_a_half_open_watch_is_noticed",
-        (Edit("kubedl/kube/client.py", "sock_read=silence", "sock_read=None"),),
+        (Edit("kubedl/kube/http.py", "connection.parts(silence)", "connection.parts()"),),
     ),
     Break(
         "gone-is-fatal",
