@@ -59,7 +59,7 @@ BREAKS = (
         "test_same_name.py",
         (
             Edit("kubedl/training/controller.py", "return reference.uid if", "return reference.name if"),
-            Edit("kubedl/training/controller.py", "uid = made.metadata.uid\n", "uid = made.metadata.name\n"),
+            Edit("kubedl/training/controller.py", "board = made.metadata.uid,", "board = made.metadata.name,"),
         ),
     ),
     Break(
@@ -78,7 +78,7 @@ BREAKS = (
         "watch-hangs",
         6,
         "test_watches.py::test_a_half_open_watch_is_noticed",
-        (Edit("kubedl/kube/client.py", "sock_read=silence", "sock_read=None"),),
+        (Edit("kubedl/kube/http.py", "connection.parts(silence)", "connection.parts()"),),
     ),
     Break(
         "gone-is-fatal",

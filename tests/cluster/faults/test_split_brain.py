@@ -15,9 +15,10 @@ from testbed.cluster import Cluster
 from testbed.faultproxy.exchange import Call
 from testbed.waiting import until
 
-PAIRS = times(2, 10)  # of operators, each with a lease of its own
-ROUNDS = times(2, 100)  # takeovers of each pair
-LEASE = ("--lease-seconds", "3", "--lease-renew-seconds", "2", "--lease-retry-seconds", "0.5")
+PAIRS = times(2, 8)  # of operators, each with a lease of its own
+ROUNDS = times(2, 125)  # takeovers of each pair
+# Shorter, and the pairs would starve each other on two cores: a leader that is not frozen would be late too.
+LEASE = ("--lease-seconds", "6", "--lease-renew-seconds", "4", "--lease-retry-seconds", "0.5")
 JOBS, PODS = 3, 4  # made anew for each takeover
 
 
@@ -67,7 +68,7 @@ def _pair(stage: Stage, namespace: str) -> Iterator[tuple[ProxiedOperator, Proxi
 def _freeze_while_writing(fleet: Fleet, leader: ProxiedOperator, prefix: str) -> None:
     before = leader.count("create", "pods")
     fleet.create([f"{prefix}-{number}" for number in range(JOBS)], {"Worker": PODS})
-    until("the leader to write", lambda: leader.count("create", "pods") > before, deadline=30, interval=0.001)
+    until("the leader to write", lambda: leader.count("create", "pods") > before, deadline=30, interval=0.002)
     leader.freeze()
 
 

@@ -108,7 +108,18 @@ def test_unknown_image_lists_the_known(tmp_path: Path, directory: Path) -> None:
 
 
 def test_images_of_the_test_bed() -> None:
-    assert KNOWN.names() == ["base", "hydra", "jax", "mlserver", "mpi", "openmpi4", "tensorboard", "tensorflow", "torch", "xgboost"]
+    assert KNOWN.names() == [
+        "base",
+        "hydra",
+        "jax",
+        "mlserver",
+        "mpi",
+        "openmpi4",
+        "tensorboard",
+        "tensorflow",
+        "torch",
+        "xgboost",
+    ]
 
 
 @pytest.mark.parametrize("name", KNOWN.names())
