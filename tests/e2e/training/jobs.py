@@ -166,7 +166,7 @@ INTEL = replace(
     command=(
         "sh",
         "-c",
-        f'exec "$I_MPI_ROOT/bin/mpiexec.hydra" -genv LD_LIBRARY_PATH "$I_MPI_ROOT/lib" -np 4 python3 {_script("pi.py")}',
+        f'exec "$I_MPI_ROOT/bin/mpirun" -genv LD_LIBRARY_PATH "$I_MPI_ROOT/lib" -np 4 python3 {_script("pi.py")}',
     ),
     spec={"slotsPerWorker": 2, "mpiDistribution": "IntelMPI"},
 )
