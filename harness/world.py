@@ -168,8 +168,10 @@ class Job:
 
     def _full_name(self, pod: str) -> str:
         played, _, index = pod.rpartition("-")
-        role = next(role.name for role in KINDS[self._kind].roles if role.name.lower() == played)
-        return self.view.pod_name(Replica(role, int(index)))
+        for role in KINDS[self._kind].roles:
+            if role.name.lower() == played:
+                return self.view.pod_name(Replica(role.name, int(index)))
+        return f"{self._name}-{pod}"  # one beside the replicas
 
     def _is_leaving(self, name: str) -> bool:
         pod = self._world.sightings.get("pods", self._world.namespace, self._full_name(name))

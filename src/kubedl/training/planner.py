@@ -108,14 +108,14 @@ def _start(draft: Draft, sightings: list[Sighting]) -> None:
     if code.is_wanted(made) and not code.revision(made):
         # One alone, which tells the commit that all others will run. The status must have it before they are made.
         draft.creations = draft.creations[:1] if not snapshot.pods else []
-    if draft.creations and cache.name_of(made):
+    if cache.name_of(made) and (draft.creations or snapshot.pods):
         _await_cache(draft)
 
 
 def _await_cache(draft: Draft) -> None:
     """No pod is made that could not mount the job's data; those that run are left alone."""
     made = draft.snapshot.job.made
-    obstacle = cache.obstacle(made, draft.snapshot.cache)
+    obstacle = cache.obstacle(made, draft.snapshot.cache) if draft.creations else None
     if obstacle is None:
         draft.condition("WaitingForCache", False, "CacheReady")
         draft.set(cache_backend_name=cache.name_of(made))
