@@ -18,7 +18,7 @@ def tensorboard_whole_life(world: World) -> None:
     job.run("worker-0")
     job.take(BOARD)
     job.until("another TensorBoard", lambda: job.uid(BOARD) not in (None, first))
-    job.until_status(state="Running", retries=0)
+    job.until_status(state="Running")
     job.succeed("worker-0")
     job.until_status(state="Succeeded")
     job.until_pods()

@@ -71,6 +71,7 @@ def _run(draft: Draft) -> None:
         _fail(draft, sightings, *outcome)
         return
     _start(draft, sightings)
+    _await_cache(draft)
     tally.count(draft, sightings)
     tally.forget(draft)
     _describe(draft, tally.running(sightings))
@@ -108,14 +109,14 @@ def _start(draft: Draft, sightings: list[Sighting]) -> None:
     if code.is_wanted(made) and not code.revision(made):
         # One alone, which tells the commit that all others will run. The status must have it before they are made.
         draft.creations = draft.creations[:1] if not snapshot.pods else []
-    if cache.name_of(made) and (draft.creations or snapshot.pods):
-        _await_cache(draft)
 
 
 def _await_cache(draft: Draft) -> None:
     """No pod is made that could not mount the job's data; those that run are left alone."""
-    made = draft.snapshot.job.made
-    obstacle = cache.obstacle(made, draft.snapshot.cache) if draft.creations else None
+    snapshot, made = draft.snapshot, draft.snapshot.job.made
+    if not cache.name_of(made) or not (draft.creations or snapshot.pods):
+        return
+    obstacle = cache.obstacle(made, snapshot.cache) if draft.creations else None
     if obstacle is None:
         draft.condition("WaitingForCache", False, "CacheReady")
         draft.set(cache_backend_name=cache.name_of(made))

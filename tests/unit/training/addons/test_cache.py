@@ -77,6 +77,14 @@ def test_pods_are_made_when_it_is_there() -> None:
     assert (decided.status.cache_backend_name, decided.status.reason) == (NAME, "WaitingForPods")
 
 
+def test_pods_of_an_operator_that_died_before_it_said_so() -> None:
+    """The next one says it."""
+    decided = decide(JOB.said("WaitingForCache"), pod(JOB, "Worker", 0), pod(JOB, "Worker", 1), cache=READY)
+    assert decided.creations == ()
+    assert not is_true(decided.status.conditions, "WaitingForCache")
+    assert decided.status.cache_backend_name == NAME
+
+
 def test_a_job_that_runs_is_not_stopped_but_replacements_wait() -> None:
     """They could not start."""
     workers = [pod(JOB, "Worker", index).running() for index in range(2)]
