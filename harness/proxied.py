@@ -89,6 +89,11 @@ class ProxiedOperator:
         if self._child is not None and (code := self._child.poll()) is not None:
             raise TestbedError(f"the operator ended with {code}; the end of {self.log_file}:\n{self.tail()}")
 
+    @property
+    def runs(self) -> bool:
+        """Whether it was started and has not ended; a frozen one runs."""
+        return self._child is not None and self._child.poll() is None
+
     def count(self, verb: str, resource: str, subresource: str = "") -> int:
         """How many such calls it made so far."""
         wanted = verb, resource, subresource
