@@ -77,6 +77,12 @@ test -f $key || (umask 077 && cat {FILES}/{PRIVATE} > $key.$$ && mv $key.$$ $key
 exec ssh -F /dev/null -i $key -p $PORT -o IdentitiesOnly=yes -o StrictHostKeyChecking=no \\
   -o UserKnownHostsFile=/dev/null -o BatchMode=yes -o LogLevel=ERROR -o ConnectionAttempts=10 "$@"
 """
+# Open MPI 4 passes the agent's path on to its daemons, which end where there is none, and never call it.
+_NO_AGENT = """\
+#!/bin/sh
+echo 'only the launcher has the key to other pods' >&2
+exit 1
+"""
 
 
 class Secret(Record, frozen=True):
@@ -108,6 +114,7 @@ def key_pair(job: Job) -> Companion:
 def serve(job: Job, pod: Body, port: int) -> None:
     """Let a pod be reached. A container that says itself what it runs, or when it is ready, is left to it."""
     files = {
+        "agent": File(_NO_AGENT, executable=True),
         "start": File(_START),
         "session": File(_SESSION, executable=True),
         "sshd_config": File(f"Port {port}\n{_SSHD_CONFIG}"),

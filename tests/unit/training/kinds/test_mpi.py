@@ -113,7 +113,7 @@ def test_a_launcher_alone_runs_its_ranks_itself(job: JobBuilder) -> None:
     ("role", "key", "given"),
     [
         ("Launcher", "id_ed25519", {"agent": 0o555, "hostfile": 0o444}),
-        ("Worker", "authorized_keys", {"start": 0o444, "session": 0o555, "sshd_config": 0o444}),
+        ("Worker", "authorized_keys", {"agent": 0o555, "start": 0o444, "session": 0o555, "sshd_config": 0o444}),
     ],
 )
 def test_each_has_its_half_of_the_key_and_its_files(role: str, key: str, given: dict[str, int]) -> None:
