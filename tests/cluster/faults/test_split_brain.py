@@ -54,12 +54,12 @@ class Pair:
 
     def __init__(self, first: ProxiedOperator, second: ProxiedOperator) -> None:
         self._both = (first, second)
-        self._frozen, self._other = first, second
+        self._frozen: ProxiedOperator | None = None
 
     def tend(self) -> None:
-        """Start what has ended."""
+        """Start what has ended, but not in place of the one that is frozen: that would never have led."""
         for one in self._both:
-            if not one.runs:
+            if one is not self._frozen and not one.runs:
                 one.start()
 
     def freeze_whoever_writes(self) -> None:
@@ -67,30 +67,35 @@ class Pair:
         before = {one: one.count("create", "pods") for one in self._both}
 
         def writer() -> ProxiedOperator | None:
-            self.tend()
-            return next((one for one in self._both if one.count("create", "pods") > before[one]), None)
+            found = next((one for one in self._both if one.count("create", "pods") > before[one]), None)
+            if found is None:
+                self.tend()
+            return found
 
-        found = until("a leader to write", writer, deadline=60, interval=0.002)
-        first, second = self._both
-        self._frozen, self._other = (first, second) if found is first else (second, first)
-        self._frozen.freeze()
+        leader = until("a leader to write", writer, deadline=60, interval=0.002)
+        assert leader is not None
+        leader.freeze()
+        self._frozen = leader
 
     def until_the_other_leads(self) -> None:
         """It has written to the lease, which only a leader does."""
-        before = self._other.count("patch", "leases")
+        (other,) = (one for one in self._both if one is not self._frozen)
+        before = other.count("patch", "leases")
 
         def leads() -> bool:
             self.tend()
-            return self._other.count("patch", "leases") > before
+            return other.count("patch", "leases") > before
 
         until("the other to take the lease", leads, deadline=60)
 
     def wake_up_to_die(self) -> None:
         """Whoever was frozen has nothing to say any more."""
-        before = _writes(self._frozen)
-        self._frozen.resume()
-        assert self._frozen.wait_ended() == 1
-        assert _writes(self._frozen) == before
+        frozen, self._frozen = self._frozen, None
+        assert frozen is not None
+        before = _writes(frozen)
+        frozen.resume()
+        assert frozen.wait_ended() == 1
+        assert _writes(frozen) == before
 
 
 @contextmanager
