@@ -1,6 +1,6 @@
 """Lives of model versions: built at once, after a failure, or never; and those that a job leaves behind."""
 
-from harness.packing import BUILT, DIGEST, PlayedBuild
+from harness.builds import BUILT, DIGEST, PlayedBuild
 from harness.scenarios import scenario
 from harness.world import World
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from harness.packing import BUILT, DIGEST, PlayedBuild
+from harness.builds import BUILT, DIGEST, PlayedBuild
 from harness.proxied import ProxiedOperator
 from harness.scenarios.models import CLAIM, EFS
 from harness.sightings import MODEL

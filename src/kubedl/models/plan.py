@@ -73,7 +73,7 @@ def decide(sight: Sight) -> Decision:
         return Decision(status, delete=over and status.image_build_phase == "ImageBuildSucceeded")
     wrong = complaint(version.spec)
     if wrong is not None:
-        return Decision(_failed(sight, "SpecInvalid", f"spec.{wrong}"))
+        return Decision(_failed(sight, status.attempts, "SpecInvalid", f"spec.{wrong}"))
     return _build(sight, max(status.attempts, 1))
 
 
@@ -135,11 +135,17 @@ def _nth(attempt: int, message: str) -> str:
     return message if attempt == 1 else f"attempt {attempt} of {ATTEMPTS}: {message}"
 
 
-def _failed(sight: Sight, reason: str, message: str) -> ModelVersionStatus:
+def _failed(sight: Sight, attempt: int, reason: str, message: str) -> ModelVersionStatus:
+    version = sight.version
     status = msgspec.structs.replace(
-        sight.version.status, image_build_phase="ImageBuildFailed", finish_time=sight.now, progress=None
+        version.status,
+        image_build_phase="ImageBuildFailed",
+        image_tag=version.tag,
+        finish_time=sight.now,
+        progress=None,
+        attempts=attempt,
     )
-    return stated(sight.version, status, reason, message, sight.now)
+    return stated(version, status, reason, message, sight.now)
 
 
 def _leaving(sight: Sight, attempt: int, since: datetime) -> Decision:
@@ -173,9 +179,9 @@ def _ended(sight: Sight, attempt: int, pod: Pod) -> Decision:
         return Decision(_built(sight, attempt, answer), delete=True)
     end = _judged(pod, final, answer)
     if end.permanent:
-        return Decision(_failed(sight, end.reason, end.message))
+        return Decision(_failed(sight, attempt, end.reason, end.message))
     if attempt >= ATTEMPTS:
-        return Decision(_failed(sight, end.reason, f"given up after {attempt} attempts: {end.message}"))
+        return Decision(_failed(sight, attempt, end.reason, f"given up after {attempt} attempts: {end.message}"))
     wait = pause(attempt)
     left = min(wait - (sight.now - end.at), wait) if end.at is not None else timedelta()
     message = f"attempt {attempt} of {ATTEMPTS} failed: {end.reason}: {end.message}"

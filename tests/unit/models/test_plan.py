@@ -75,6 +75,12 @@ def test_what_trying_again_cannot_help_has_failed_for_good() -> None:
     assert decided.status.image == ""
 
 
+def test_an_end_that_comes_before_the_beginning_was_written_says_the_same() -> None:
+    """The operator died after it had made the pod."""
+    for found in (ended(2), ended(0, digest=DIGEST), ended(1)):
+        assert look(version(), found).status == look(building(imageTag="v1"), found).status
+
+
 def test_a_packer_that_cannot_even_say_why() -> None:
     """Its log is quoted, the end of it."""
     decided = look(building(), ended(2, "x" * 5000 + "unknown option"))
