@@ -34,11 +34,13 @@ class Login:
 
 
 def read_login(file: str, address: Address) -> Login | None:
-    """The entry for a repository; None if the file has none, or there is no file to look into."""
+    """The entry for a repository; None if the file has none, or there is no file, as where a Secret is optional."""
     if not file:
         return None
     try:
         content = msgspec.json.decode(Path(file).read_bytes(), type=dict[str, Any])
+    except FileNotFoundError:
+        return None
     except (OSError, msgspec.DecodeError) as error:
         raise _bad(f"the credentials cannot be read ({type(error).__name__}); make the Secret anew") from error
     return find_login(content, address)

@@ -64,7 +64,7 @@ def test_what_cannot_be_used_is_refused(content: dict[str, Any]) -> None:
 
 def test_a_file_that_cannot_be_read_is_refused_without_its_content(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"auths": {"r": "hunter2"')
-    for file in (tmp_path / "config.json", tmp_path / "none"):
+    for file in (tmp_path / "config.json", tmp_path):
         with pytest.raises(PackingError) as caught:
             read_login(str(file), ADDRESS)
         assert "hunter2" not in caught.value.message
@@ -73,6 +73,7 @@ def test_a_file_that_cannot_be_read_is_refused_without_its_content(tmp_path: Pat
 def test_no_file_is_nobody(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps({"auths": {"r.example.com": entry()}}))
     assert read_login("", ADDRESS) is None
+    assert read_login(str(tmp_path / "none"), ADDRESS) is None
     assert read_login(str(tmp_path / "config.json"), ADDRESS) == Login("me", "secret")
 
 
