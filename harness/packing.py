@@ -29,8 +29,8 @@ from kubedl.models.order import Answer, Order
 
 FAULTS: dict[str, tuple[float, list[Fault]]] = {  # how often, and what
     "401": (0.15, [Fault(401), Fault(401, {"WWW-Authenticate": 'Basic realm="x"'})]),
-    "429": (0.3, [Fault(429), Fault(429, {"Retry-After": "1"})]),
-    "500": (0.3, [Fault(500), Fault(502), Fault(503), Fault(504)]),
+    "429": (0.15, [Fault(429), Fault(429, {"Retry-After": "1"})]),
+    "500": (0.15, [Fault(500), Fault(502), Fault(503), Fault(504)]),
     "slow": (0.3, [Fault(delay=1.5, proceed=True)]),
     "cut": (0.3, [Fault(cut_after=0), Fault(cut_after=1), Fault(cut_after=300_000), Fault(cut_after=2 << 20)]),
     "lost": (0.3, [Fault(lose_answer=True)]),

@@ -185,7 +185,7 @@ def test_a_refusal_that_stays_ends_with_a_reason(small_ground: Ground, name: str
 
 
 def test_an_upload_that_was_cut_becomes_the_right_blob(registry: RealRegistry, tmp_path: Path) -> None:
-    """This registry drops an upload that was cut within a request, so it is begun anew: the whole once more, not worse."""
+    """This registry drops an upload that was cut within a request, so it is begun anew: once more, not worse."""
     size, cut = 32 << 20, 20 << 20
     write_shard(tmp_path / "weights", size, "cut")
     cuts = [Fault(cut_after=cut)]
