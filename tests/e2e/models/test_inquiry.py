@@ -1,7 +1,5 @@
 """What a build says about itself, asked of a real kubelet through a real API server."""
 
-from pathlib import Path
-
 from harness.operator import USER, kubeconfig_of
 from kubedl.api.model import BuildProgress
 from kubedl.kube import credentials
@@ -29,8 +27,7 @@ async def test_progress_is_the_last_line_of_the_log(workspace: Workspace, base_i
 
 async def heard(workspace: Workspace, name: str) -> Heard:
     """What the operator is told."""
-    path: Path = kubeconfig_of(workspace.cluster, USER)
-    client = Client(credentials.load(str(path)))
+    client = Client(credentials.load(str(kubeconfig_of(workspace.cluster, USER))))
     try:
         return await ask(client, await client.get(PODS, Key(workspace.namespace, name)))
     finally:
