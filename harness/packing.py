@@ -135,7 +135,7 @@ def main() -> int:
     failures: Counter[str] = Counter()
     with ground() as here, registry_proxy(here.registry.address) as proxy:
         for number in range(chosen.kills):
-            kills += killed(here, f"killed-{number}", chance.uniform(0.0, here.seconds))
+            kills += killed(here, f"killed-{number}", chance.uniform(0.0, 0.9 * here.seconds))
         for kind in FAULTS:
             for number in range(chosen.runs):
                 rule = drawn(kind, chosen.seed + number)
