@@ -12,7 +12,7 @@ export INSTANCE
 # Two test processes: a test on a real cluster mostly waits, and two share the cores of a small machine.
 PYTEST := $(PYTHON) -m pytest
 PARALLEL := -n 2 --dist loadgroup
-E2E_IMAGES := base torch tensorflow mpi openmpi4 hydra xgboost jax tensorboard
+E2E_IMAGES := base torch tensorflow mpi openmpi4 hydra xgboost jax tensorboard packer
 
 # So that `eval "$(make cluster-env)"` works inside another make too.
 MAKEFLAGS += --no-print-directory

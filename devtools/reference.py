@@ -69,12 +69,10 @@ def describe_testbed() -> str:
 
 def _contents(image: Definition) -> str:
     ground = f"`{image.parent}`" if image.parent else f"Debian {image.suite}"
-    wheels = (
-        re.findall(r"^([\w.-]+)==", image.file.with_suffix(".requirements.in").read_text(), re.MULTILINE)
-        if (image.requirements)
-        else []
-    )
-    return ", ".join([ground, *image.packages, *(f"{wheel} (wheel)" for wheel in wheels)])
+    wishes = image.file.with_suffix(".requirements.in")
+    wheels = re.findall(r"^([\w.-]+)==", wishes.read_text(), re.MULTILINE) if wishes.exists() else []
+    ours = [f"`{module.relative_to(ROOT)}`" for module in image.modules]
+    return ", ".join([ground, *image.packages, *(f"{wheel} (wheel)" for wheel in wheels), *ours])
 
 
 def _version(name: str) -> str:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from harness import audit
-from harness.digest import differences, digest
+from harness.digest import differences, digest, lasting
 from harness.operator import USER
 from harness.proxied import ProxiedOperator
 from harness.scenarios import Scenario, all_scenarios
@@ -110,7 +110,8 @@ class Laboratory:
 
     def _existed(self, namespace: str) -> Counter[str]:
         """How many pods there ever were of each name."""
-        return Counter(pod["metadata"]["name"] for pod in self._sightings.ever("pods", namespace).values())
+        found = [pod for kind in ("pods", "builds") for pod in self._sightings.ever(kind, namespace).values()]
+        return Counter(lasting(pod["metadata"]["name"]) for pod in found)
 
     def _recorded(self, places: set[str], since: audit.Moment) -> dict[str, Deeds]:
         """What the audit log has of successful creations and deletions by the operator."""
@@ -161,7 +162,7 @@ class Laboratory:
 
 def _lasting_name(write: audit.Write) -> str:
     """The same in every run: what a job has beside its pods and Service ends with a part of the job's uid."""
-    return write.name.rpartition("-")[0] if write.resource == "secrets" else write.name
+    return write.name.rpartition("-")[0] if write.resource == "secrets" else lasting(write.name)
 
 
 def points(scenario: str, writes: int, every: int = 1) -> list[Point]:

@@ -3,6 +3,7 @@
 Two runs of a scenario are equal when their digests are, whatever happened to the operator on the way.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,17 +12,23 @@ from kubedl.training.kinds import all_kinds
 from testbed.api import Object
 
 # Anything in a status that is a moment; that it is there is part of the state, when it was is not.
-MOMENTS = frozenset({"lastTransitionTime", "startTime", "completionTime", "lastUsedTime"})
-JOB_UID = "training.kubedl.io/job-uid"
+MOMENTS = frozenset({"lastTransitionTime", "startTime", "completionTime", "lastUsedTime", "finishTime"})
+UIDS = ("training.kubedl.io/job-uid", "model.kubedl.io/version-uid")  # labels
+# Names that end with a uid or a part of one: versions that a job left, their builds, claims.
+PASSING = re.compile(r"((?:image-build-)?mv-.+)-[0-9a-f]{5}|(mv-pvc)-[0-9a-f-]{36}")
 
 
 def digest(sightings: Sightings, namespace: str) -> Object:
-    """Jobs, caches, pods and Services by name, and nothing of them that a second run could not repeat."""
+    """Jobs, caches, models, pods and Services by name, and nothing of them that a second run could not repeat."""
+    versions = sightings.all("modelversions", namespace)
     jobs = {name: body for kind in all_kinds() for name, body in sightings.all(kind.plural, namespace).items()}
-    owners = {body["metadata"]["uid"]: name for name, body in jobs.items()}
+    owners = {body["metadata"]["uid"]: lasting(name) for name, body in (jobs | versions).items()}
     return {
         "jobs": {name: of_job(body) for name, body in jobs.items()},
         "caches": {name: of_job(body) for name, body in sightings.all("cachebackends", namespace).items()},
+        "models": {name: of_job(body) for name, body in sightings.all("models", namespace).items()},
+        "versions": {lasting(name): of_version(body, owners) for name, body in versions.items()},
+        "builds": {lasting(name): of_pod(body, owners) for name, body in sightings.all("builds", namespace).items()},
         "pods": {name: of_pod(body, owners) for name, body in sightings.all("pods", namespace).items()},
         "services": {name: of_service(body, owners) for name, body in sightings.all("services", namespace).items()},
     }
@@ -30,6 +37,17 @@ def digest(sightings: Sightings, namespace: str) -> Object:
 def of_job(body: Object) -> Object:
     """What the user asked for by version, and what the operator says about it."""
     return {"generation": body["metadata"]["generation"], "status": timeless(body.get("status") or {})}
+
+
+def of_version(body: Object, owners: Mapping[str, str]) -> Object:
+    """As a job, and where it comes from."""
+    return of_job(body) | {"labels": _labels(body, owners), "owner": _owner(body, owners)}
+
+
+def lasting(name: str) -> str:
+    """A name without what differs from run to run."""
+    found = PASSING.fullmatch(name)
+    return found[found.lastindex or 0] if found else name
 
 
 def of_pod(body: Object, owners: Mapping[str, str]) -> Object:
@@ -55,7 +73,7 @@ def timeless(value: Any) -> Any:  # noqa: ANN401 - any part of a JSON document
     if isinstance(value, list):
         # Conditions are a map by type: their order is that of their first appearance, which a restart may change.
         return sorted((timeless(part) for part in value), key=repr)
-    return value
+    return lasting(value) if isinstance(value, str) else value
 
 
 def differences(wanted: Object, found: Object, path: str = "") -> list[str]:
@@ -73,7 +91,7 @@ def differences(wanted: Object, found: Object, path: str = "") -> list[str]:
 
 def _labels(body: Object, owners: Mapping[str, str]) -> Object:
     labels: Object = body["metadata"].get("labels") or {}
-    return {name: owners.get(value, "?" if name == JOB_UID else value) for name, value in labels.items()}
+    return {name: owners.get(value, "?" if name in UIDS else value) for name, value in labels.items()}
 
 
 def _owner(body: Object, owners: Mapping[str, str]) -> str:

@@ -4,6 +4,7 @@ No pod of theirs ever runs: all wait at a scheduling gate, and for a node that d
 small, since a large one only costs time. No kind is named here.
 """
 
+import copy
 import json
 import random
 from collections.abc import Callable
@@ -25,6 +26,11 @@ UNKNOWN_TO_US = (
     "serviceAccountName", "restartPolicy", "hostNetwork", "priorityClassName", "terminationGracePeriodSeconds",
     "securityContext", "nodeName", "env", "ports", "resources", "command", "image", "volumeMounts", "lifecycle", "new",
 )  # fmt: skip
+STORAGES: tuple[Object, ...] = (
+    {"claim": {"claimName": "models", "subPath": "a/b", "mountPath": "/models"}},
+    {"localStorage": {"path": "/models", "nodeName": "nowhere"}},
+    {"nfs": {"server": "nas.example.org"}},
+)
 ANNOTATIONS = {
     "kubedl.io/git-sync-config": [
         json.dumps({"source": "https://git.example.org/model.git"}),
@@ -112,6 +118,11 @@ def _right_spec(kind: Kind, dice: random.Random) -> Object:
         "destination": chosen_from("code", "a/b", ""),
         "rootPath": chosen_from("/code", "/a/b"),
         "resources": chosen_from({}, {"limits": {"cpu": "1", "memory": "1Gi"}}, {"requests": {"cpu": "x"}}),
+        "modelVersion": lambda: {
+            "modelName": dice.choice(["m", "m", "m", "M"]),
+            "imageRepo": "hub/m",
+            "storage": copy.deepcopy(dice.choice(STORAGES)),
+        },
         "workerCacheSize": chosen_from("512Mi", 1024),
     }
     drawing = Drawing(dice, hints)

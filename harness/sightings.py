@@ -21,11 +21,15 @@ from testbed.cluster import Cluster
 from testbed.waiting import until
 
 TRAINING = "/apis/training.kubedl.io/v1alpha1"
+MODEL = "/apis/model.kubedl.io/v1alpha1"
 LABELLED = "labelSelector=training.kubedl.io/job-name"
 FOLLOWED = {
     "pods": f"/api/v1/pods?{LABELLED}",
     "services": f"/api/v1/services?{LABELLED}",
     "cachebackends": "/apis/cache.kubedl.io/v1alpha1/cachebackends?",
+    "models": f"{MODEL}/models?",
+    "modelversions": f"{MODEL}/modelversions?",
+    "builds": "/api/v1/pods?labelSelector=model.kubedl.io/version-uid",
     **{kind.plural: f"{TRAINING}/{kind.plural}?" for kind in all_kinds()},
 }
 START = "watch=1&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
@@ -36,7 +40,7 @@ Objects = dict[tuple[str, str], Object]
 
 
 class Sightings:
-    """Follows pods and Services of jobs, the jobs, and caches, in all namespaces."""
+    """Follows pods and Services of jobs, the jobs, caches, models and the pods that build them, in all namespaces."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.connection = Connection(cluster)

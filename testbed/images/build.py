@@ -51,6 +51,8 @@ def container_settings(definition: Definition, inherited: Mapping[str, Any]) -> 
     config["Env"] = [f"{name}={value}" for name, value in variables.items()]
     if definition.user:
         config["User"] = f"{definition.user.id}:{definition.user.id}"
+    if definition.entrypoint:
+        config["Entrypoint"] = list(definition.entrypoint)
     return config
 
 
@@ -63,6 +65,9 @@ def _fill(tree: Path, definition: Definition, report: Report) -> None:
     if definition.requirements:
         with _timed(f"{name}: wheels", report):
             install_wheels(tree, definition, definition.requirements)
+    for module in definition.modules:
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(module, tree / definition.site / module.name, ignore=ignored)
     for pattern in definition.trims:
         _remove(tree, pattern)
     patched = [file for patch in definition.patches for file in _patch(tree, patch)]

@@ -15,6 +15,7 @@ from typing import Any
 from testbed.errors import TestbedError
 
 DEFINITIONS = Path(__file__).parent / "definitions"
+REPOSITORY = Path(__file__).parents[2]
 
 # Raise it when the builder itself changes what the same definition yields.
 BUILDER_VERSION = 1
@@ -43,12 +44,15 @@ class Definition:
     patches: tuple[Path, ...] = ()  # unified diffs against the root of the file system
     env: Mapping[str, str] = field(default_factory=dict)
     user: User | None = None
+    entrypoint: tuple[str, ...] = ()
+    shared_requirements: Path | None = None  # wheels that another part of this repository has pinned
+    modules: tuple[Path, ...] = ()  # Python packages of this repository, put beside the wheels
 
     @property
     def requirements(self) -> Path | None:
-        """The pinned wheels: an image has some when this file lies beside its definition."""
+        """The pinned wheels: an image has some when this file lies beside its definition, or it names another's."""
         file = self.file.with_suffix(".requirements.txt")
-        return file if file.exists() else None
+        return file if file.exists() else self.shared_requirements
 
     @property
     def site(self) -> str:
@@ -78,10 +82,25 @@ class Catalogue:
         if definition.parent:
             digest.update(f"parent {self.key(definition.parent)}\n".encode())
         requirements = [definition.requirements] if definition.requirements else []
-        for file in [definition.file, *requirements, *definition.patches]:
+        modules = [file for package in definition.modules for file in source_files(package)]
+        for file in [definition.file, *requirements, *definition.patches, *modules]:
             content = file.read_bytes()
-            digest.update(f"{file.name} {len(content)}\n".encode() + content)
+            digest.update(f"{_named(file, definition)} {len(content)}\n".encode() + content)
         return digest.hexdigest()
+
+
+def source_files(package: Path) -> list[Path]:
+    """What a Python package of this repository consists of, without what Python wrote beside it."""
+    files = [file for file in package.rglob("*") if file.is_file() and "__pycache__" not in file.parts]
+    return sorted(files)
+
+
+def _named(file: Path, definition: Definition) -> str:
+    """A file of a package with its place there: the same content elsewhere is another package."""
+    for package in definition.modules:
+        if file.is_relative_to(package):
+            return file.relative_to(package.parent).as_posix()
+    return file.name
 
 
 def _table(file: Path) -> dict[str, Any]:
@@ -108,6 +127,9 @@ def _definition(file: Path, tables: Mapping[str, dict[str, Any]]) -> Definition:
         patches=tuple(file.parent / patch for patch in given.get("patches", ())),
         env=given.get("env", {}),
         user=User(**user) if user else None,
+        entrypoint=tuple(given.get("entrypoint", ())),
+        shared_requirements=REPOSITORY / given["requirements"] if "requirements" in given else None,
+        modules=tuple(REPOSITORY / module for module in given.get("modules", ())),
     )
 
 
@@ -115,6 +137,7 @@ def _check_names(file: Path, given: Mapping[str, Any]) -> None:
     """A misspelt name would silently build another image than the one meant."""
     origin = {"parent"} if "parent" in given else {"suite", "python"}
     allowed = origin | {"packages", "unneeded_wheels", "trims", "patches", "env", "user"}
+    allowed |= {"entrypoint", "requirements", "modules"}
     if wrong := given.keys() - allowed:
         raise TestbedError(f"{file.name} has {', '.join(sorted(wrong))}; it may have: {', '.join(sorted(allowed))}")
     if missing := origin - given.keys():

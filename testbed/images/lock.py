@@ -22,9 +22,11 @@ def main(names: Sequence[str]) -> None:
 
 
 def current(definition: Definition) -> bool:
-    """Whether the pinned wheels are those of today's wishes; an image without wheels has nothing to pin."""
+    """Whether the pinned wheels are those of today's wishes; an image without wheels of its own has nothing to pin."""
     file = definition.requirements
-    return file is None or file.read_text().startswith(_mark(definition))
+    if file is None or file == definition.shared_requirements:
+        return True
+    return file.read_text().startswith(_mark(definition))
 
 
 def _mark(definition: Definition) -> str:

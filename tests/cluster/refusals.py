@@ -219,11 +219,35 @@ REFUSALS = {
     ),
     "two storages": Refusal(
         lambda job: job["spec"]["modelVersion"]["storage"].update(nfs={"server": "nfs.example"}),
-        "spec.modelVersion.storage: Invalid value: exactly one of localStorage, nfs and AWSEfs",
+        "spec.modelVersion.storage: Invalid value: exactly one of localStorage, nfs, AWSEfs and claim",
     ),
     "no storage": Refusal(
         lambda job: job["spec"]["modelVersion"].update(storage={}),
-        "spec.modelVersion.storage: Invalid value: exactly one of localStorage, nfs and AWSEfs",
+        "spec.modelVersion.storage: Invalid value: exactly one of localStorage, nfs, AWSEfs and claim",
+    ),
+    "model without a name": Refusal(
+        lambda job: job["spec"]["modelVersion"].pop("modelName"),
+        "spec.modelVersion.modelName: Invalid value: the Model that gets a new version",
+    ),
+    "model without a repository": Refusal(
+        lambda job: job["spec"]["modelVersion"].pop("imageRepo"),
+        "spec.modelVersion.imageRepo: Invalid value: the repository that the image is pushed to",
+    ),
+    "model in a repository with a tag": Refusal(
+        lambda job: job["spec"]["modelVersion"].update(imageRepo="hub/a:v1"),
+        "spec.modelVersion.imageRepo: Invalid value: the repository that the image is pushed to",
+    ),
+    "model without storage": Refusal(
+        lambda job: job["spec"]["modelVersion"].pop("storage"),
+        "spec.modelVersion.storage: Required value: where the model lies",
+    ),
+    "model on no node": Refusal(
+        lambda job: job["spec"]["modelVersion"]["storage"]["localStorage"].pop("nodeName"),
+        "spec.modelVersion.storage.localStorage.nodeName: Required value: the node that has the directory",
+    ),
+    "model outside": Refusal(
+        lambda job: job["spec"]["modelVersion"]["storage"]["localStorage"].update(path="/models/../etc"),
+        "spec.modelVersion.storage.localStorage.path: Invalid value: an absolute path without '..'",
     ),
     "word that does not exist": Refusal(
         lambda job: job["spec"].update(cleanPodPolicy="Some"),

@@ -11,7 +11,8 @@ from functools import cache as cached
 import pytest
 
 from harness.operator import install_custom_resources
-from kubedl.api import cache
+from kubedl.api import cache, model
+from kubedl.schema.crd import CustomResource
 from kubedl.training import pods
 from kubedl.training.kind import Kind
 from kubedl.training.kinds import all_kinds
@@ -70,11 +71,14 @@ def test_every_field_is_there_or_on_the_list(kind: Kind, record_property: Record
     assert sorted(listed) == gone
 
 
-def test_every_field_of_a_cache_is_there() -> None:
-    """Caches have no roles, so any kind will do to read them."""
-    theirs = first_kubedl.definition(cache.CACHE_BACKENDS.plural, cache.GROUP)
+@pytest.mark.parametrize(
+    "custom", [cache.CUSTOM_RESOURCE, *model.CUSTOM_RESOURCES], ids=lambda custom: custom.resource.kind
+)
+def test_every_field_of_caches_and_models_is_there(custom: CustomResource) -> None:
+    """They have no roles, so any kind of job will do to read them."""
+    theirs = first_kubedl.definition(custom.resource.plural, custom.resource.group)
     assert theirs is not None
-    [version] = cache.CUSTOM_RESOURCE.definition()["spec"]["versions"]
+    [version] = custom.definition()["spec"]["versions"]
     kind = next(iter(KINDS.values()))
     assert list(_missing(theirs, version["schema"]["openAPIV3Schema"], kind)) == []
 

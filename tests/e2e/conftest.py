@@ -1,9 +1,11 @@
 """Tests on real nodes with real containers."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 
 import pytest
 
+from harness.operator import Operator
 from testbed import namespaces
 from testbed.cluster import Cluster
 from tests.e2e.workspace import Workspace
@@ -13,6 +15,21 @@ from tests.e2e.workspace import Workspace
 def cluster_fixture() -> str:
     """The tier's cluster has two real nodes."""
     return "two_nodes"
+
+
+@pytest.fixture(scope="session")
+def image(two_nodes: Cluster) -> Callable[[str], str]:
+    """The reference of an image of the test bed, pushed when it is first asked for."""
+    return cache(two_nodes.image)
+
+
+@pytest.fixture(scope="session")
+def operator(two_nodes: Cluster, image: Callable[[str], str]) -> Iterator[Operator]:
+    """One for each test process. They elect a leader, so it does not matter whose of them does the work."""
+    # Nodes of the test bed count as lost after seconds; a minute more would only be waited for.
+    arguments = ("--node-grace-seconds=5", f"--packer-image={image('packer')}")
+    with Operator(two_nodes, leader_election=True, arguments=arguments) as running:
+        yield running
 
 
 @pytest.fixture

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, ClassVar, Literal
 
-import msgspec
 from msgspec import Meta
 
 from kubedl.api.cache import CacheBackendSpec
 from kubedl.api.conditions import Conditions
+from kubedl.api.model import ModelOutput
 from kubedl.api.policy_rules import exit_code_rules, restart_rules
 from kubedl.api.training_addons import CodeSource, TensorBoard
 from kubedl.schema.pods import POD_TEMPLATE
@@ -118,57 +118,6 @@ class SchedulingPolicy(Record, frozen=True):
         str, Meta(max_length=253, description="The PriorityClass of pods whose template names none.")
     ] = ""
     queue: Annotated[str, Meta(max_length=253, description="The queue in which the job waits.")] = ""
-
-
-MountPath = Annotated[str, Meta(max_length=4096, description="Where containers find the directory.")]
-
-
-class LocalStorage(Record, frozen=True):
-    """A directory of a node."""
-
-    path: Annotated[str, Meta(min_length=1, max_length=4096, description="The directory on the node.")]
-    mount_path: MountPath = ""
-    node_name: Annotated[str, Meta(max_length=253, description="The node that has the directory.")] = ""
-
-
-class NfsStorage(Record, frozen=True):
-    """A directory of an NFS server."""
-
-    server: Annotated[str, Meta(min_length=1, max_length=253, description="Its name or address.")]
-    path: Annotated[str, Meta(min_length=1, max_length=4096, description="The directory on the server.")] = "/"
-    mount_path: MountPath = ""
-
-
-class EfsStorage(Record, frozen=True):
-    """A file system of AWS."""
-
-    volume_handle: Annotated[str, Meta(min_length=1, max_length=253, description="The volume as its driver knows it.")]
-    attributes: Annotated[Mapping[str, str], Meta(description="Further settings for the driver.")] = {}
-
-
-class Storage(Record, frozen=True):
-    """Where the model is written; exactly one of them."""
-
-    local_storage: LocalStorage | None = None
-    nfs: NfsStorage | None = None
-    efs: EfsStorage | None = msgspec.field(name="AWSEfs", default=None)
-
-    __rules__: ClassVar[tuple[Rule, ...]] = (
-        Rule(
-            "[has(self.localStorage), has(self.nfs), has(self.AWSEfs)].filter(there, there).size() == 1",
-            "exactly one of localStorage, nfs and AWSEfs",
-        ),
-    )
-
-
-class ModelOutput(Record, frozen=True):
-    """The model version that a successful job leaves behind."""
-
-    model_name: Annotated[str, Meta(max_length=253, description="The Model that gets a new version.")] = ""
-    image_repo: Annotated[str, Meta(max_length=253, description="The repository that the image is pushed to.")] = ""
-    image_tag: Annotated[str, Meta(max_length=128, description="The tag of the image.")] = ""
-    created_by: Annotated[str, Meta(max_length=253, description="Who made the version.")] = ""
-    storage: Storage | None = None
 
 
 class JobSpec(Record, frozen=True):

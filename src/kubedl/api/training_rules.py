@@ -23,6 +23,7 @@ IN_SCHEDULING = {
     "queue": "a queue",
 }
 IN_SPEC = {"cronPolicy": "schedules"}
+STORED_ONCE = "where a job's pods write the model is chosen once; make a new job"
 IN_ROLE = {"spotReplicaSpec": "spot replicas"}
 
 
@@ -48,6 +49,7 @@ def job_rules(
         _code_rule(),
         _board_rule(),
         *_cache_rules(),
+        *_model_rules(),
         *scheduling_rules("spec.schedulingPolicy"),
         *_not_yet("spec", IN_SPEC),
         *_not_yet(f"spec.{replicas_field}.*", IN_ROLE),
@@ -204,6 +206,22 @@ def _cache_rules() -> tuple[Rule, ...]:
             "self.spec.cacheBackend.name != self.metadata.name",
             cache.NAME_OF_JOB,
             field=".spec.cacheBackend.name",
+        ),
+    )
+
+
+def _model_rules() -> tuple[Rule, ...]:
+    """What every pod of a job mounts is chosen once; the tag may still be changed."""
+    there = "has(self.modelVersion) == has(oldSelf.modelVersion)"
+    both = "has(self.storage) == has(oldSelf.storage)"
+    return (
+        Rule(there, STORED_ONCE, ".modelVersion", at="spec", reason="FieldValueForbidden"),
+        Rule(
+            f"{both} && (!has(self.storage) || self.storage == oldSelf.storage)",
+            STORED_ONCE,
+            ".storage",
+            at="spec.modelVersion",
+            reason="FieldValueForbidden",
         ),
     )
 

@@ -5,7 +5,7 @@ A package that brings a kind of its own needs no files for it: its CRD and the o
 
 import sys
 
-from kubedl.api import cache
+from kubedl.api import cache, model
 from kubedl.main.operator import GRANTS
 from kubedl.schema.manifest import to_yaml
 from kubedl.schema.rbac import cluster_role, roles_of_people
@@ -14,7 +14,7 @@ from kubedl.training.kinds import all_kinds
 
 def manifests() -> dict[str, str]:
     """Every file by the name it has in deploy/, and its text."""
-    resources = [*(kind.custom_resource for kind in all_kinds()), cache.CUSTOM_RESOURCE]
+    resources = [*(kind.custom_resource for kind in all_kinds()), cache.CUSTOM_RESOURCE, *model.CUSTOM_RESOURCES]
     return {
         **{f"crds/{custom.resource.name}.yaml": to_yaml([custom.definition()]) for custom in resources},
         "rbac/operator.yaml": cluster_role("kubedl-operator", GRANTS),

@@ -22,6 +22,7 @@ from kubedl.kube import credentials, watch
 from kubedl.kube.client import Client
 from kubedl.kube.limiter import Limiter
 from kubedl.kube.watch import Scope
+from kubedl.main import modelling
 from kubedl.main.caching import Followed, add_caching
 from kubedl.runtime import health
 from kubedl.runtime.controller import Controller
@@ -56,6 +57,7 @@ GRANTS = (
     Grant("", ("events",), ("get", "create", "patch"), "Tell people what happened."),
     *(grant for kind in all_kinds() for grant in kind.grants),
     *caching.GRANTS,
+    *modelling.GRANTS,
     Grant("coordination.k8s.io", ("leases",), ("get", "create", "patch"), "Elect one operator that writes."),
 )
 
@@ -112,6 +114,11 @@ def _parser() -> argparse.ArgumentParser:
         "--git-image",
         default=Settings.git_image,
         help="image with git and sh that fetches code for jobs which name none; pin it to a version",
+    )
+    parser.add_argument(
+        "--packer-image",
+        default=modelling.PACKER_IMAGE,
+        help="image that makes images of models; pin it to the operator's own version",
     )
     parser.add_argument("--log-format", choices=("json", "console"), default="json")
     return parser
@@ -176,6 +183,7 @@ def _assemble(options: argparse.Namespace, manager: Manager, recorder: Recorder,
         manager.add(controller, jobs, pods, services, nodes)
         metrics.add_queue(kind.kind, lambda queue=controller.queue: len(queue))  # type: ignore[misc]
     add_caching(manager, recorder, metrics, everywhere, backends, followed, _now)
+    modelling.add_modelling(manager, recorder, metrics, everywhere, options.packer_image, _now)
     for reflector in manager.reflectors:
         metrics.add_cache(reflector.resource.name, reflector.age, lambda store=reflector.store: len(store))  # type: ignore[misc]
 

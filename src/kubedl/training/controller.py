@@ -9,14 +9,17 @@ from typing import Any
 
 import msgspec
 
+from kubedl.api import model_volumes
 from kubedl.api.cache import CacheBackend
 from kubedl.api.conditions import Condition, find, is_true, set_condition
+from kubedl.api.model import MODEL_VERSIONS, ModelOutput
+from kubedl.api.model_volumes import Owner
 from kubedl.api.training import BY_CACHE, JobStatus, TrainingJob, cache_key
 from kubedl.kube.errors import AlreadyExistsError, ApiError, ForbiddenError, InvalidError
 from kubedl.runtime.events import Recorder, Reference
 from kubedl.runtime.store import Store
 from kubedl.runtime.writer import OccupiedError, Writer, merge_changes
-from kubedl.training import companions, pods, services, tally
+from kubedl.training import companions, model_version, pods, services, tally
 from kubedl.training.addons import tensorboard
 from kubedl.training.kind import Kind
 from kubedl.training.plan import Creation, Plan
@@ -161,13 +164,15 @@ class JobController:
         made = snapshot.job.made
         for name in decided.confirm:
             await self._writer.expect_absent(made, PODS, name)
+        if decided.without_model is not None:
+            await self._leave_model(snapshot, decided.without_model)
         status = decided.status
         refusal: Refusal | None = None
         if decided.create_service or decided.creations:
             refusal = await self._create(snapshot, decided)
             if refusal is not None:
                 status = tally.uncount(status, decided.creations)
-            status = _blocked(status, made.metadata.generation, refusal, snapshot.now)
+            status = _blocked(status, made.metadata.generation, refusal, snapshot.now, PODS.kind)
         await self._write_status(made, status)
         for event in decided.events:
             self._recorder.event(self._reference(made), event.type, event.reason, event.message)
@@ -180,6 +185,16 @@ class JobController:
         self._forget(made.metadata.uid, decided.forget)
         if isinstance(refusal, ApiError):  # a template is as bad as it is until somebody edits it
             raise refusal
+
+    async def _leave_model(self, snapshot: Snapshot, otherwise: JobStatus) -> None:
+        """Before the job is over, so that a crash between the two is made good."""
+        made = snapshot.job.made
+        try:
+            await model_version.leave(self._writer.client, snapshot.kind, snapshot.job)
+        except (ForbiddenError, InvalidError, OccupiedError) as refusal:
+            status = _blocked(otherwise, made.metadata.generation, refusal, snapshot.now, MODEL_VERSIONS.kind)
+            await self._write_status(made, status)
+            raise
 
     async def _create(self, snapshot: Snapshot, decided: Plan) -> Refusal | None:
         made, kind, job = snapshot.job.made, snapshot.kind, snapshot.job
@@ -204,6 +219,9 @@ class JobController:
 
     async def _accompany(self, snapshot: Snapshot) -> None:
         kind, job = snapshot.kind, snapshot.job
+        wish: ModelOutput | None = job.spec.model_version
+        owner = Owner(job.namespace, job.uid, pods.owner_reference(kind, job))
+        await model_volumes.provide(self._writer.client, wish.storage if wish is not None else None, owner)
         for companion in kind.companions(job):
             # One that is there is this very job's, by its name; so the right to read is not needed.
             with suppress(AlreadyExistsError):
@@ -231,8 +249,8 @@ def _is_suspended(made: TrainingJob) -> bool:
     return is_true(made.status.conditions, "Suspended")
 
 
-def _blocked(status: JobStatus, generation: int, refusal: Refusal | None, now: datetime) -> JobStatus:
-    """Say in the status what stands in the way of creating pods, or that nothing does any more."""
+def _blocked(status: JobStatus, generation: int, refusal: Refusal | None, now: datetime, kind: str) -> JobStatus:
+    """Say in the status what stands in the way of creating objects of a kind, or that nothing does any more."""
     if refusal is None:
         if find(status.conditions, "Blocked") is None:
             return status
@@ -240,7 +258,7 @@ def _blocked(status: JobStatus, generation: int, refusal: Refusal | None, now: d
         return msgspec.structs.replace(status, conditions=set_condition(status.conditions, condition, now))
     reason, message = "TemplateInvalid", str(refusal)
     if isinstance(refusal, ApiError):
-        reason, message = f"Pod{refusal.reason or 'Refused'}", refusal.message
+        reason, message = f"{kind}{refusal.reason or 'Refused'}", refusal.message
     condition = Condition(type="Blocked", status="True", reason=reason, message=message, observed_generation=generation)
     conditions = set_condition(status.conditions, condition, now)
     return msgspec.structs.replace(status, reason=reason, conditions=conditions)

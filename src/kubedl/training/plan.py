@@ -57,6 +57,7 @@ class Plan:
     forget: tuple[str, ...] = ()  # uids of deleted pods that the status speaks of by now
     wake_at: datetime | None = None
     confirm: tuple[str, ...] = ()  # pods that must really be gone, else the whole plan is void
+    without_model: JobStatus | None = None  # a model version comes before the end; the status if it is refused
 
 
 @dataclass
@@ -73,6 +74,7 @@ class Draft:
     forget: list[str] = field(default_factory=list)
     wake_at: datetime | None = None
     confirm: list[str] = field(default_factory=list)
+    without_model: JobStatus | None = None
     given_up: frozenset[Replica] = frozenset()  # failed for good, and the job goes on without them
     moved: bool = False  # replicas go to their next attempt, which must be written before anything of it is made
 
@@ -126,4 +128,5 @@ class Draft:
             forget=tuple(self.forget),
             wake_at=self.wake_at,
             confirm=tuple(self.confirm),
+            without_model=self.without_model,
         )

@@ -6,7 +6,7 @@ or replicas must be started: the first that holds decides.
 
 from kubedl.api.conditions import find, is_finished, is_true
 from kubedl.api.training import TrainingJob
-from kubedl.training import addons, repair, tally
+from kubedl.training import addons, model_version, repair, tally
 from kubedl.training.addons import cache, code, sync_status
 from kubedl.training.plan import Creation, Draft, Plan
 from kubedl.training.policies import clean, success, ttl
@@ -14,8 +14,6 @@ from kubedl.training.policies.deadline import deadline
 from kubedl.training.policies.dependencies import waits_for
 from kubedl.training.policies.unsupported import unsupported
 from kubedl.training.snapshot import Sighting, Snapshot
-
-NO_MODEL = "spec.modelVersion: this version of KubeDL makes no model versions; the job trains without its storage"
 
 
 def plan(snapshot: Snapshot) -> Plan:
@@ -29,8 +27,6 @@ def plan(snapshot: Snapshot) -> Plan:
         return draft.plan()
     draft.set(observed_generation=made.metadata.generation)
     draft.condition("Created", True, "JobCreated", "the job was accepted")
-    if made.spec.model_version is not None and draft.condition("ModelVersionSkipped", True, "NotSupported", NO_MODEL):
-        draft.event("Warning", "ModelVersionSkipped", NO_MODEL)
     refusal = _refusal(made)
     if refusal is not None:
         _fail(draft, tally.look(snapshot), *refusal)
@@ -149,6 +145,11 @@ def _describe(draft: Draft, running: int) -> None:
 
 
 def _succeed(draft: Draft, sightings: list[Sighting]) -> None:
+    job = draft.snapshot.job
+    if job.spec.model_version is not None:
+        draft.without_model = draft.status
+        draft.set(model_version_name=model_version.name_of(job))
+        draft.event("Normal", "ModelVersionCreated", f"the job left ModelVersion {model_version.name_of(job)}")
     draft.condition("Succeeded", True, "JobSucceeded", "the job is done")
     draft.condition("Complete", True, "JobSucceeded", "the job is done")
     draft.event("Normal", "JobSucceeded", "the job is done")

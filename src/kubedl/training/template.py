@@ -49,6 +49,7 @@ class _Spec(Record, frozen=True):
     containers: tuple[_Container, ...]
     init_containers: tuple[Anything, ...] | None = None
     security_context: Anything | None = None
+    node_selector: Mapping[str, str] | None = None
     dns_config: _Dns | None = None
     volumes: tuple[_Named, ...] | None = None
 

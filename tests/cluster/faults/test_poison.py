@@ -96,7 +96,12 @@ _FIELDS: dict[str, list[Any]] = {
     "restartScope": ["Job", "Replica", "job", None],
     "successPolicy": ["AllWorkers", "", None],
     "schedulingPolicy": [{}, {"priorityClassName": "missing"}, {"queue": ""}, None],
-    "modelVersion": [{}, {"modelName": "m"}, None],
+    "modelVersion": [
+        {},
+        {"modelName": "m"},
+        None,
+        {"modelName": "m", "imageRepo": "r", "storage": {"nfs": {"server": "n"}}},
+    ],
 }
 _ROLE_FIELDS: dict[str, list[Any]] = {
     "replicas": [0, 1, 3, -1, None, 10_001],

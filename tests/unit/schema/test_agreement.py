@@ -8,12 +8,23 @@ from hypothesis import strategies as st
 from msgspec import inspect
 
 from kubedl.api.cache import CacheBackendSpec, CacheBackendStatus
+from kubedl.api.model import ModelSpec, ModelStatus, ModelVersionSpec, ModelVersionStatus
 from kubedl.api.training import JobSpec, JobStatus, ReplicaSpec
 from kubedl.schema.structural import schema_of
 from kubedl.wire import codec
 from tests.unit.schema.openapi import complaints, values_of
 
-STRUCTS = [JobSpec, JobStatus, ReplicaSpec, CacheBackendSpec, CacheBackendStatus]
+STRUCTS = [
+    JobSpec,
+    JobStatus,
+    ReplicaSpec,
+    CacheBackendSpec,
+    CacheBackendStatus,
+    ModelSpec,
+    ModelStatus,
+    ModelVersionSpec,
+    ModelVersionStatus,
+]
 
 
 @pytest.mark.parametrize("kind", STRUCTS, ids=lambda kind: kind.__name__)

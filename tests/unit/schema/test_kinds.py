@@ -5,8 +5,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from kubedl.api.cache import CUSTOM_RESOURCE, CacheBackendSpec, CacheBackendStatus
+from kubedl.api import cache, model
+from kubedl.api.cache import CacheBackendSpec, CacheBackendStatus
+from kubedl.api.model import ModelSpec, ModelStatus, ModelVersionSpec, ModelVersionStatus
 from kubedl.api.training import JobSpec, JobStatus, ReplicaSpec
+from kubedl.schema.crd import CustomResource
 from kubedl.schema.structural import Schema, schema_of
 from kubedl.training.kind import Kind
 from kubedl.training.kinds import all_kinds
@@ -21,9 +24,12 @@ def test_every_rule_blames_a_field(kind: Kind) -> None:
     assert [rule for rule in rules if not (rule.at or rule.field)] == []
 
 
-def test_every_rule_of_a_cache_blames_a_field() -> None:
+@pytest.mark.parametrize(
+    "custom", [cache.CUSTOM_RESOURCE, *model.CUSTOM_RESOURCES], ids=lambda custom: custom.resource.kind
+)
+def test_every_rule_of_others_blames_a_field(custom: CustomResource) -> None:
     """As those of jobs do."""
-    assert [rule for rule in CUSTOM_RESOURCE.rules if not (rule.at or rule.field)] == []
+    assert [rule for rule in custom.rules if not (rule.at or rule.field)] == []
 
 
 @pytest.mark.parametrize("kind", all_kinds(), ids=lambda kind: kind.kind)
@@ -34,7 +40,20 @@ def test_the_order_of_a_kind_is_none_that_waits_for_ever(kind: Kind) -> None:
     graphlib.TopologicalSorter(order).prepare()
 
 
-@pytest.mark.parametrize("struct", [JobSpec, JobStatus, ReplicaSpec, CacheBackendSpec, CacheBackendStatus])
+@pytest.mark.parametrize(
+    "struct",
+    [
+        JobSpec,
+        JobStatus,
+        ReplicaSpec,
+        CacheBackendSpec,
+        CacheBackendStatus,
+        ModelSpec,
+        ModelStatus,
+        ModelVersionSpec,
+        ModelVersionStatus,
+    ],
+)
 def test_every_field_is_explained(struct: type) -> None:
     """`kubectl explain` has no empty lines."""
     assert list(_unexplained(schema_of(struct, defaults=True))) == []

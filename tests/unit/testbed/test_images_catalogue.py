@@ -72,6 +72,25 @@ def test_key_of_the_parent_does_not_change_with_its_child(directory: Path) -> No
     assert Catalogue(directory).key("base") == before
 
 
+def test_key_changes_with_every_file_of_a_package_of_ours(
+    tmp_path: Path, directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What Python writes beside them does not count."""
+    package = tmp_path / "repository" / "src" / "ours"
+    (package / "__pycache__").mkdir(parents=True)
+    (package / "one.py").write_text("")
+    (directory / "child.toml").write_text('parent = "base"\nmodules = ["src/ours"]\n')
+    monkeypatch.setattr("testbed.images.catalogue.REPOSITORY", tmp_path / "repository")
+    keys = [Catalogue(directory).key("child")]
+    (package / "__pycache__" / "one.pyc").write_text("")
+    assert Catalogue(directory).key("child") == keys[0]
+    (package / "one.py").rename(package / "two.py")
+    keys.append(Catalogue(directory).key("child"))
+    (package / "two.py").write_text("changed")
+    keys.append(Catalogue(directory).key("child"))
+    assert len(set(keys)) == 3
+
+
 def test_key_changes_with_the_builder(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = Catalogue(directory).key("base")
     monkeypatch.setattr("testbed.images.catalogue.BUILDER_VERSION", 0)
@@ -115,6 +134,7 @@ def test_images_of_the_test_bed() -> None:
         "mlserver",
         "mpi",
         "openmpi4",
+        "packer",
         "tensorboard",
         "tensorflow",
         "torch",
@@ -126,7 +146,8 @@ def test_images_of_the_test_bed() -> None:
 def test_every_definition_has_its_files(name: str) -> None:
     definition = KNOWN.definition(name)
     pinned, wanted = definition.requirements, definition.file.with_suffix(".requirements.in")
-    assert bool(pinned) == wanted.exists()
+    assert bool(pinned) == (wanted.exists() or definition.shared_requirements is not None)
+    assert [path for path in (pinned, *definition.modules) if path is not None and not path.exists()] == []
     assert [patch.name for patch in definition.patches if not patch.exists()] == []
     assert definition.packages or definition.requirements
 

@@ -123,10 +123,13 @@ class ClientModel:
         found = self.api.find(resource, key)
         if found is None:
             raise NotFoundError(404, "NotFound", f"no {key}")
+        if not isinstance(found, resource.type):  # somebody reads more, or less, of it
+            whole = merged(dict(self.api.bodies.get(found.metadata.uid, {})), codec.plain(found))
+            return resource.decoder.decode(codec.encode(whole))
         return found
 
     async def create(self, resource: Resource[Any], namespace: str, body: Body) -> Any:  # noqa: ANN401
-        assert namespace == body["metadata"]["namespace"]
+        assert namespace == body["metadata"].get("namespace", "")
         return self._write("create", resource, body, lambda: self.api.create(resource, body))
 
     async def delete(self, resource: Resource[Any], key: Key, uid: str, grace_seconds: int | None = None) -> Any:  # noqa: ANN401

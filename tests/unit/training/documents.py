@@ -29,6 +29,7 @@ ANYTHING: Documents = st.recursive(
 )
 MOMENTS = st.datetimes(timezones=st.sampled_from([UTC, timezone(timedelta(hours=-7))])).map(plain)
 SEVERAL = 3
+MODEL = {"modelName": "m", "imageRepo": "hub/m", "storage": {"localStorage": {"path": "/m", "nodeName": "node1"}}}
 ANNOTATIONS = ("kubedl.io/git-sync-config", "kubedl.io/tensorboard-config")
 CONFIGS = WORDS | st.dictionaries(
     st.sampled_from(["source", "destPath", "logDir", "image", "x"]),
@@ -134,8 +135,9 @@ def jobs(kind: Kind) -> Documents:
         },
     )
     conditions = st.sampled_from(["Created", "Running", "Restarting", "Suspended", "Failed", "Blocked", "x"])
-    # A job with a cache waits for it, and would show nothing else.
+    # A job with a cache waits for it, and one whose model cannot be had fails: they would show nothing else.
     known = {kind.replicas_field: specs, "replicaStatuses": statuses, "type": conditions, "cacheBackend": st.none()}
+    known["modelVersion"] = st.none() | st.just(MODEL)
     return _with(metadata, accepted_by(kind.type, **known))
 
 

@@ -169,13 +169,6 @@ def test_what_cannot_be_honoured_fails_the_job() -> None:
     assert made(decided) == []
 
 
-def test_a_model_that_is_asked_for_is_said_to_be_skipped() -> None:
-    """The job trains all the same."""
-    decided = decide(JOB.with_spec(modelVersion={"modelName": "m"}))
-    assert "ModelVersionSkipped" in truths(decided)
-    assert made(decided) == [("PS", 0, 0)]
-
-
 def test_a_blocked_job_that_ends_is_blocked_no_more() -> None:
     """What stood in its way does not matter any more."""
     blocked: JobBuilder = JOB.said("Blocked")

@@ -4,9 +4,10 @@ from kubedl.api.training import TrainingJob
 from kubedl.training.addons.addon import Addon, AddonError
 from kubedl.training.addons.cache import DatasetCache
 from kubedl.training.addons.code import CodeSync
+from kubedl.training.addons.model import ModelStorage
 from kubedl.training.addons.tensorboard import TensorBoards
 
-ADDONS: tuple[Addon, ...] = (CodeSync(), DatasetCache(), TensorBoards())
+ADDONS: tuple[Addon, ...] = (CodeSync(), DatasetCache(), ModelStorage(), TensorBoards())
 
 
 def refusal(made: TrainingJob) -> tuple[str, str] | None:

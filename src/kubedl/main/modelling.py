@@ -1,0 +1,69 @@
+"""The part of the operator that makes images of models, put together."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from kubedl.api.model import BY_MODEL, MODEL_VERSIONS, MODELS, model_key
+from kubedl.api.model_volumes import CLAIM_NAMESPACE, PERSISTENT_VOLUMES
+from kubedl.kube.watch import Scope
+from kubedl.models import build_pod, catalogue, controller, released
+from kubedl.models.catalogue import ModelController
+from kubedl.models.controller import BY_OWNER, ModelVersionController
+from kubedl.models.released import ReleasedVolumes
+from kubedl.runtime.controller import Controller, Reconcile
+from kubedl.runtime.events import Recorder
+from kubedl.runtime.gate import Gate
+from kubedl.runtime.manager import Manager
+from kubedl.runtime.metrics import Metrics
+from kubedl.runtime.writer import Writer
+from kubedl.wire.core import PODS
+
+WORKERS = 8
+PACKER_IMAGE = "kubedl/packer"
+GRANTS = (*controller.GRANTS, *catalogue.GRANTS, *released.GRANTS)
+
+
+def add_modelling(
+    manager: Manager,
+    recorder: Recorder,
+    metrics: Metrics,
+    scope: Scope,
+    packer_image: str,
+    clock: Callable[[], datetime],
+) -> None:
+    """Run the controllers of ModelVersions, of Models, and of volumes that were made for them."""
+
+    def run(name: str, reconcile: Reconcile, gate: Gate) -> Controller:
+        made = Controller(name, reconcile, gate=gate, workers=WORKERS, observer=metrics)
+        metrics.add_queue(name, lambda: len(made.queue))
+        return made
+
+    versions = manager.cache(MODEL_VERSIONS, scope, {BY_MODEL: model_key})
+    pods = manager.cache(PODS, Scope(scope.namespace, labels=build_pod.VERSION_UID), {BY_OWNER: controller.owner})
+    gate = Gate({MODEL_VERSIONS: versions, PODS: pods})
+    builds = ModelVersionController(
+        controller.Caches(versions, pods),
+        Writer(manager.client, gate),
+        recorder,
+        packer_image=packer_image,
+        clock=clock,
+    )
+    building = run(MODEL_VERSIONS.kind, builds.reconcile, gate)
+    building.watch(versions, lambda version: (version.metadata.key,))
+    building.watch(pods, builds.version_of)
+    manager.add(building, versions, pods)
+
+    models = manager.cache(MODELS, scope)
+    gate = Gate({MODELS: models})
+    lists = ModelController(catalogue.Caches(models, versions), Writer(manager.client, gate), recorder)
+    listing = run(MODELS.kind, lists.reconcile, gate)
+    listing.watch(models, lambda model: (model.metadata.key,))
+    listing.watch(versions, lambda version: (model_key(version),))
+    manager.add(listing, models, versions)
+
+    ours = f"{CLAIM_NAMESPACE}={scope.namespace}" if scope.namespace else CLAIM_NAMESPACE
+    volumes = manager.cache(PERSISTENT_VOLUMES, Scope(labels=ours))
+    gate = Gate({PERSISTENT_VOLUMES: volumes})
+    removing = run("released volumes", ReleasedVolumes(volumes, Writer(manager.client, gate)).reconcile, gate)
+    removing.watch(volumes, lambda volume: (volume.metadata.key,))
+    manager.add(removing, volumes)

@@ -1,0 +1,153 @@
+"""The pod that builds a version's image: the packer, under PodSecurity *restricted*, the model mounted read-only.
+
+Everything the packer is told is in its order, a function of the version alone: a second attempt packs the same image.
+"""
+
+import posixpath
+from typing import Any
+
+from kubedl.api import model_volumes
+from kubedl.api.model import GROUP, MODEL_VERSIONS, ModelVersion
+from kubedl.api.model_storage import Storage
+from kubedl.api.model_volumes import Owner
+from kubedl.models.order import ORDER_VARIABLE, Order, Origin
+from kubedl.wire import codec
+from kubedl.wire.core import PODS, Pod
+
+VERSION_UID = f"{GROUP}/version-uid"  # labels of the pod
+ATTEMPT = f"{GROUP}/attempt"
+CONTAINER = "packer"
+PREFIX, LONGEST_NAME = "image-build-", 253
+COMMAND = ("python3", "-m", "kubedl.main.packer")
+SOURCE, REGISTRY, SIGNING = "/kubedl/source", "/kubedl/registry", "/kubedl/signing"
+DEFAULT_SECRET = "regcred"  # noqa: S105 - a name; where the first KubeDL looked for credentials
+NOBODY = 65532
+LONGEST_NUMBER = 9  # digits
+RESOURCES = {"requests": {"cpu": "250m", "memory": "256Mi"}, "limits": {"cpu": "2", "memory": "512Mi"}}
+# The model lies on that node and nowhere else, whatever else the node is kept for.
+TOLERATIONS = [{"operator": "Exists", "effect": "NoSchedule"}]
+
+Body = dict[str, Any]
+
+
+def name_of(version: ModelVersion) -> str:
+    """Of the build pod."""
+    meta, name = version.metadata, PREFIX + version.metadata.name
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 37]}-{meta.uid}"
+
+
+def attempt_of(pod: Pod) -> int:
+    """Which attempt a pod was made for; one whose label somebody spoiled belongs to the first."""
+    text = pod.metadata.labels.get(ATTEMPT, "")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= LONGEST_NUMBER else 1
+
+
+def owner_of(version: ModelVersion) -> Owner:
+    """As what belongs to a version has it."""
+    meta = version.metadata
+    reference = {
+        "apiVersion": MODEL_VERSIONS.api_version,
+        "kind": MODEL_VERSIONS.kind,
+        "name": meta.name,
+        "uid": meta.uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+    return Owner(meta.namespace, meta.uid, reference)
+
+
+def order(version: ModelVersion, storage: Storage) -> Order:
+    """What the packer is asked to do."""
+    meta, spec = version.metadata, version.spec
+    known = codec.plain(spec.origin) if spec.origin is not None else {}
+    return Order(
+        source=_source(storage),
+        repository=spec.image_repo,
+        tag=version.tag,
+        namespace=meta.namespace,
+        model=spec.model_name,
+        version=meta.name,
+        insecure=spec.registry is not None and spec.registry.insecure,
+        credentials=posixpath.join(REGISTRY, "config.json"),
+        signing_key=SIGNING if spec.signing is not None else "",
+        origin=codec.decode(codec.encode({**known, "createdBy": spec.created_by, "parent": spec.parent}), Origin),
+    )
+
+
+def render(version: ModelVersion, storage: Storage, attempt: int, image: str) -> Body:
+    """The pod as it is sent to the API server."""
+    owner, meta = owner_of(version), version.metadata
+    selector = model_volumes.node_selector(storage)
+    secrets = _secrets(version)
+    mounts = [
+        model_volumes.mount(storage, _source(storage), read_only=True),
+        *({"name": volume["name"], "mountPath": path, "readOnly": True} for volume, path in secrets),
+    ]
+    # Kubernetes would put the value of another variable in the place of $(NAME).
+    text = codec.encode(order(version, storage)).decode().replace("$", "$$")
+    return {
+        "apiVersion": PODS.api_version,
+        "kind": PODS.kind,
+        "metadata": {
+            "name": name_of(version),
+            "namespace": meta.namespace,
+            "labels": {VERSION_UID: meta.uid, ATTEMPT: str(attempt)},
+            "ownerReferences": [owner.reference],
+        },
+        "spec": {
+            "restartPolicy": "Never",
+            "automountServiceAccountToken": False,
+            "enableServiceLinks": False,
+            "terminationGracePeriodSeconds": 10,
+            "securityContext": {
+                "runAsNonRoot": True,
+                "runAsUser": NOBODY,
+                "runAsGroup": NOBODY,
+                "seccompProfile": {"type": "RuntimeDefault"},
+            },
+            **({"nodeSelector": selector, "tolerations": TOLERATIONS} if selector else {}),
+            "volumes": [
+                model_volumes.volume(storage, owner, read_only=True),
+                *(volume for volume, _ in secrets),
+            ],
+            "containers": [
+                {
+                    "name": CONTAINER,
+                    "image": image,
+                    "imagePullPolicy": "IfNotPresent",
+                    "command": list(COMMAND),
+                    "env": [{"name": ORDER_VARIABLE, "value": text}],
+                    "resources": RESOURCES,
+                    "securityContext": {
+                        "allowPrivilegeEscalation": False,
+                        "readOnlyRootFilesystem": True,
+                        "capabilities": {"drop": ["ALL"]},
+                    },
+                    "terminationMessagePolicy": "FallbackToLogsOnError",
+                    "volumeMounts": mounts,
+                }
+            ],
+        },
+    }
+
+
+def _source(storage: Storage) -> str:
+    """Where the packer finds the model; a single file keeps its name."""
+    return posixpath.join(SOURCE, model_volumes.base_name(storage))
+
+
+def _secrets(version: ModelVersion) -> list[tuple[Body, str]]:
+    """Volumes, each with the directory that it is mounted in. The operator itself reads no Secret."""
+    registry, signing = version.spec.registry, version.spec.signing
+    named = registry.credentials if registry is not None else None
+    credentials: Body = {
+        "secretName": named.secret_name if named is not None else DEFAULT_SECRET,
+        "items": [{"key": ".dockerconfigjson", "path": "config.json"}],
+        "defaultMode": 0o444,
+        "optional": named is None,
+    }
+    found: list[tuple[Body, str]] = [({"name": "registry", "secret": credentials}, REGISTRY)]
+    if signing is not None:
+        key = {"secretName": signing.secret_name, "defaultMode": 0o444}
+        found.append(({"name": "signing", "secret": key}, SIGNING))
+    return found

@@ -1,0 +1,103 @@
+"""What a registry wants to be shown, learned from its refusals: a password, or a token from the place that it names.
+
+The password goes to the registry itself, or to the token's place if that is reached over a connection that is as safe:
+checked TLS, or, where the registry was said to be insecure, the same host. Nobody else ever sees it.
+"""
+
+import re
+import threading
+from urllib.parse import urlencode, urlsplit
+
+import msgspec
+
+from kubedl.models.packer.address import Address
+from kubedl.models.packer.exchange import Body, Exchange, Reply
+from kubedl.models.packer.failure import PackingError
+from kubedl.models.packer.login import Login
+
+_PARAMETER = re.compile(r'([A-Za-z_-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))')
+_CLIENT = "kubedl-packer"
+
+
+class _Token(msgspec.Struct, frozen=True):
+    token: str = ""
+    access_token: str = ""
+
+
+class Authorization:
+    """The header that opens one repository, for all threads; renewed when the registry asks for another."""
+
+    def __init__(self, address: Address, exchange: Exchange, login: Login | None, *, insecure: bool) -> None:
+        self._address = address
+        self._exchange = exchange
+        self._login = login
+        self._insecure = insecure
+        self._lock = threading.Lock()
+        self.header = ""
+
+    def renew(self, refusal: Reply, shown: str) -> None:
+        """Do what a 401 asks for; `shown` is the header that was refused, so that one thread renews it for all."""
+        with self._lock:
+            if self.header != shown:
+                return
+            scheme, parameters = parse_challenge(refusal.headers.get("www-authenticate", ""))
+            if scheme == "bearer" and parameters.get("realm"):
+                self.header = f"Bearer {self._token(parameters)}"
+            elif scheme == "basic" and self._login is not None and self._login.password:
+                self.header = self._login.basic
+            elif scheme:  # a refusal that asks for nothing may be a hiccup
+                raise self.refused()
+
+    def refused(self) -> PackingError:
+        """Why the registry does not know us."""
+        who = "the credentials" if self._login else "somebody without credentials"
+        return PackingError(
+            "Unauthorized",
+            f"{self._address.registry} does not let {who} push to {self._address.repository}; "
+            "check the Secret with the registry's name and password",
+        )
+
+    def _token(self, parameters: dict[str, str]) -> str:
+        realm = self._checked(parameters["realm"])
+        wish = {"service": parameters.get("service", ""), "scope": f"repository:{self._address.repository}:pull,push"}
+        if self._login is not None and self._login.identity_token:
+            form = {"grant_type": "refresh_token", "refresh_token": self._login.identity_token, "client_id": _CLIENT}
+            data = urlencode(wish | form).encode()
+            headers = {"Content-Type": "application/x-www-form-urlencoded"}
+            reply = self._exchange.send("POST", realm, headers, Body(len(data), iter([data])))
+        else:
+            headers = {"Authorization": self._login.basic} if self._login is not None else {}
+            joint = "&" if urlsplit(realm).query else "?"
+            reply = self._exchange.send("GET", f"{realm}{joint}{urlencode(wish)}", headers)
+        if reply.status in {400, 401, 403}:
+            raise self.refused()
+        try:
+            found = msgspec.json.decode(reply.content, type=_Token) if reply.status == 200 else _Token()
+        except msgspec.DecodeError:
+            found = _Token()
+        token = found.token or found.access_token
+        if not token or not token.isprintable():
+            # As good as silence: it may be in trouble itself, and is asked again.
+            raise ConnectionError(f"{urlsplit(realm).netloc} answers {reply.status} and gives no token")
+        return token
+
+    def _checked(self, realm: str) -> str:
+        place, registry = urlsplit(realm), urlsplit(f"//{self._address.host}")
+        near = self._insecure and place.hostname == registry.hostname
+        if place.scheme == "https" or (place.scheme == "http" and near):
+            return realm
+        raise PackingError(
+            "RegistryNotTrusted",
+            f"{self._address.registry} sends us for a token to {place.netloc!r:.100}, which is not reached over TLS; "
+            "no password is sent there",
+            permanent=True,
+        )
+
+
+def parse_challenge(header: str) -> tuple[str, dict[str, str]]:
+    """The scheme, in lower case, and the parameters of a WWW-Authenticate header; Bearer if it offers several."""
+    start = re.search(r"(?i)(?:^|,)\s*bearer\s", header)
+    text = header[start.start() :].lstrip(", ") if start else header.strip()
+    scheme, _, rest = text.partition(" ")
+    found = {name.lower(): re.sub(r"\\(.)", r"\1", quoted) or plain for name, quoted, plain in _PARAMETER.findall(rest)}
+    return scheme.lower(), found

@@ -1,0 +1,62 @@
+"""What is said about an image beside it: manifests whose subject it is, which a registry lists (OCI 1.1).
+
+A registry that does not know subjects says so by its silence; then the list is kept by us, as an index under the tag
+`sha256-<hex>`, where clients look when a registry cannot tell them.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from kubedl.models.packer.failure import PackingError
+from kubedl.models.packer.manifests import INDEX, Descriptor, Document, digest_of, referrer_manifest
+from kubedl.models.packer.registry import Registry
+from kubedl.models.packer.upload import ensure_bytes
+
+
+class _Index(msgspec.Struct):
+    manifests: list[dict[str, Any]] = []
+
+
+def push_referrer(
+    registry: Registry,
+    subject: Document,
+    artifact_type: str,
+    media_type: str,
+    content: bytes,
+    annotations: Mapping[str, str],
+) -> str:
+    """Store some bytes about an image; the digest of the manifest that refers to it."""
+    layer = Descriptor(media_type, digest_of(content), len(content))
+    ensure_bytes(registry, layer.digest, content)
+    ensure_bytes(registry, digest_of(b"{}"), b"{}")
+    manifest = referrer_manifest(subject, artifact_type, layer, annotations)
+    push_referring(registry, manifest, subject)
+    return manifest.digest
+
+
+def push_referring(registry: Registry, manifest: Document, subject: Document) -> None:
+    """Store a manifest whose blobs are there and whose subject is an image, so that it is found from the image."""
+    reply = registry.put_manifest(manifest)
+    if "oci-subject" not in reply.headers:
+        _enter(registry, manifest.descriptor, subject.digest)
+
+
+def fallback_tag(digest: str) -> str:
+    """Where the list of what refers to a manifest is kept."""
+    return digest.replace(":", "-")
+
+
+def _enter(registry: Registry, descriptor: Descriptor, subject: str) -> None:
+    tag = fallback_tag(subject)
+    kept = registry.manifest(tag)
+    try:
+        listed = msgspec.json.decode(kept, type=_Index).manifests if kept else []
+    except msgspec.DecodeError as error:
+        raise PackingError("RegistryFailed", f"what {registry.address}:{tag} holds is no index; remove it") from error
+    if any(entry.get("digest") == descriptor.digest for entry in listed):
+        return
+    entries = [*listed, msgspec.to_builtins(descriptor)]
+    index = {"schemaVersion": 2, "mediaType": INDEX, "manifests": entries}
+    registry.put_manifest(Document(INDEX, msgspec.json.encode(index)), tag)

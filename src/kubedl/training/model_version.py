@@ -1,0 +1,129 @@
+"""The model version that a job leaves behind: made once, when the job has succeeded, and belonging to nobody.
+
+It is made before the job's status says Succeeded, under a name that follows from the job: an operator that dies between
+the two finds it there and writes the status. Labels and `spec.origin` lead back to the job.
+"""
+
+from typing import Any
+
+import msgspec
+
+from kubedl.api.model import GROUP, MODEL_VERSIONS, ModelOutput, Origin
+from kubedl.kube.client import Client
+from kubedl.kube.errors import AlreadyExistsError, NotFoundError
+from kubedl.runtime.writer import OccupiedError
+from kubedl.training import labels
+from kubedl.training.addons import code
+from kubedl.training.addons.addon import AddonError
+from kubedl.training.job import Job, Replica
+from kubedl.training.kind import Kind
+from kubedl.wire import codec
+from kubedl.wire.core import PODS
+from kubedl.wire.meta import Key, ObjectMeta, Record, Resource
+
+MODEL_NAME = f"{GROUP}/model-name"  # a label, where the name is short enough for one
+LONGEST_LABEL = 63
+LONGEST_IMAGE = 1024
+PULLABLE = "docker-pullable://"  # how some runtimes begin what they report
+
+
+class Running(Record, frozen=True):
+    """A container and the image that it was given, or that it got."""
+
+    name: str = ""
+    image: str = ""
+    image_id: str = msgspec.field(name="imageID", default="")
+
+
+class Asked(Record, frozen=True):
+    """What a pod was to run."""
+
+    containers: tuple[Running, ...] = ()
+
+
+class Got(Record, frozen=True):
+    """What a pod ran."""
+
+    container_statuses: tuple[Running, ...] | None = ()
+
+
+class RunPod(Record, frozen=True):
+    """A pod with its images, which no cache keeps."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: Asked = Asked()
+    status: Got = Got()
+
+
+RUN_PODS = Resource(RunPod, PODS.kind, PODS.plural)
+
+
+def name_of(job: Job) -> str:
+    """Of the version."""
+    return f"mv-{job.name}-{job.uid[:5]}"
+
+
+async def leave(client: Client, kind: Kind, job: Job) -> None:
+    """Make the version, or recognise it when it is there already; raises OccupiedError if it is somebody else's."""
+    body = render(kind, job, await trained_with(client, job))
+    try:
+        await client.create(MODEL_VERSIONS, job.namespace, body)
+    except AlreadyExistsError:
+        found = await client.get(MODEL_VERSIONS, Key(job.namespace, name_of(job)))
+        if found.metadata.labels.get(labels.JOB_UID) != job.uid:
+            raise OccupiedError(MODEL_VERSIONS.kind, found.metadata.name) from None
+
+
+def render(kind: Kind, job: Job, images: dict[str, str]) -> dict[str, Any]:
+    """The version as it is sent to the API server."""
+    wish: ModelOutput = job.spec.model_version
+    origin = Origin(
+        job_kind=kind.kind,
+        job_name=job.name,
+        job_uid=job.uid,
+        trainer_images=images,
+        code_repository=_repository(job),
+        code_revision=job.made.status.code_revision or code.revision(job.made),
+    )
+    model = {MODEL_NAME: wish.model_name} if len(wish.model_name) <= LONGEST_LABEL else {}
+    return {
+        "apiVersion": MODEL_VERSIONS.api_version,
+        "kind": MODEL_VERSIONS.kind,
+        "metadata": {
+            "name": name_of(job),
+            "namespace": job.namespace,
+            "labels": {**labels.of_job(job), **model},
+        },
+        "spec": {
+            **codec.plain(wish),
+            "createdBy": wish.created_by or job.name,
+            "origin": codec.plain(origin),
+        },
+    }
+
+
+async def trained_with(client: Client, job: Job) -> dict[str, str]:
+    """The image of each role's main container, as it was written and as it ran; one that is not known is left out."""
+    found: dict[str, str] = {}
+    for role in (role for role in job.roles if role in job):
+        try:
+            pod = await client.get(RUN_PODS, Key(job.namespace, job.pod_name(Replica(role, 0))))
+        except NotFoundError:
+            continue
+        reference = pod.metadata.controller
+        if reference is None or reference.uid != job.uid:
+            continue
+        asked = next((one.image for one in pod.spec.containers if one.name == job.container), "")
+        got = next((one.image_id for one in pod.status.container_statuses or () if one.name == job.container), "")
+        got = got.removeprefix(PULLABLE)
+        if asked and "@sha256:" in got and len(got) <= LONGEST_IMAGE:
+            found[asked] = got
+    return found
+
+
+def _repository(job: Job) -> str:
+    try:
+        wish = code.wish(job.made)
+    except AddonError:
+        return ""
+    return wish[0].repository if wish is not None else ""

@@ -1,0 +1,58 @@
+"""A registry in memory, a model on disk, and no waiting."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from kubedl.models.order import Order
+from kubedl.models.packer.address import parse
+from kubedl.models.packer.login import Login
+from kubedl.models.packer.registry import Registry
+from tests.unit.models.packer.fake_registry import FakeRegistry, serving
+
+Connect = Callable[..., Registry]
+
+
+@pytest.fixture
+def fake() -> Iterator[FakeRegistry]:
+    """Listening."""
+    registry = FakeRegistry()
+    with serving(registry):
+        yield registry
+
+
+@pytest.fixture
+def connect(fake: FakeRegistry) -> Iterator[Connect]:
+    """A client whose pauses take no time and move its clock."""
+    moment = [0.0]
+    opened: list[Registry] = []
+
+    def pause(seconds: float) -> None:
+        moment[0] += seconds
+
+    def connected(login: Login | None = None) -> Registry:
+        address = parse(f"{fake.address}/team/model", "v1")
+        opened.append(Registry(address, login, insecure=True, clock=lambda: moment[0], pause=pause))
+        return opened[-1]
+
+    yield connected
+    for registry in opened:
+        with registry:
+            pass
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    """A small model with a file of its own size in a directory."""
+    root = tmp_path / "model"
+    (root / "variables").mkdir(parents=True)
+    (root / "saved_model.pb").write_bytes(b"graph" * 1000)
+    (root / "variables" / "weights").write_bytes(bytes(range(256)) * 40_000)
+    return root
+
+
+@pytest.fixture
+def order(fake: FakeRegistry, model: Path) -> Order:
+    """To pack it."""
+    return Order(str(model), f"{fake.address}/team/model", "v1", "ns", "resnet", "mv-1", insecure=True)

@@ -1,0 +1,43 @@
+"""Names of repositories and tags, as people write them."""
+
+import pytest
+
+from kubedl.models.packer.address import Address, parse
+from kubedl.models.packer.failure import PackingError
+
+
+@pytest.mark.parametrize(
+    ("repository", "expected"),
+    [
+        ("modelhub/resnet", Address("docker.io", "registry-1.docker.io", "modelhub/resnet")),
+        ("resnet", Address("docker.io", "registry-1.docker.io", "library/resnet")),
+        ("docker.io/a/b", Address("docker.io", "registry-1.docker.io", "a/b")),
+        ("index.docker.io/a/b", Address("docker.io", "registry-1.docker.io", "a/b")),
+        ("localhost/a", Address("localhost", "localhost", "a")),
+        ("registry:5000/a/b/c", Address("registry:5000", "registry:5000", "a/b/c")),
+        ("r.example.com/team/my-model_v2.x", Address("r.example.com", "r.example.com", "team/my-model_v2.x")),
+        ("[::1]:5000/a", Address("[::1]:5000", "[::1]:5000", "a")),
+    ],
+)
+def test_a_repository_has_a_host(repository: str, expected: Address) -> None:
+    assert parse(repository, "v1") == expected
+
+
+@pytest.mark.parametrize(
+    "repository",
+    ["", "/a", "a/", "r.example.com/", "r.example.com/A", "r.example.com/a b", "r.example.com/a//b", "r.x/a\r\nX: 1",
+     "user@r.example.com/a", "r.example.com/../a", "https://r.example.com/a", "r.example.com/" + "a" * 256],
+)  # fmt: skip
+def test_other_repositories_are_refused(repository: str) -> None:
+    with pytest.raises(PackingError) as caught:
+        parse(repository, "v1")
+    assert (caught.value.reason, caught.value.permanent) == ("BadOrder", True)
+
+
+@pytest.mark.parametrize(
+    "tag", ["", "a b", "-a", "a/b", "ä", "a" * 129, "sha256-" + "0" * 64, "sha256-" + "0" * 64 + ".sig"]
+)
+def test_other_tags_are_refused(tag: str) -> None:
+    """Also those under which other things are looked for."""
+    with pytest.raises(PackingError):
+        parse("r.example.com/a", tag)

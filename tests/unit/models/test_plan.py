@@ -1,0 +1,221 @@
+"""What is decided about a ModelVersion: begun, waited for, tried again, given up, built."""
+
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+import pytest
+
+from kubedl.api.conditions import find
+from kubedl.api.model import BuildProgress, ModelVersion
+from kubedl.models.order import Answer
+from kubedl.models.plan import ATTEMPTS, LONGEST_MESSAGE, LONGEST_PAUSE, LOOK, PATIENCE, Decision, Sight, decide, pause
+from kubedl.wire import codec
+from kubedl.wire.core import Pod
+from tests.training_builders import NOW, after
+from tests.unit.models.versions import DIGEST, OTHER, building, ended, pod, unschedulable, version, waiting
+from tests.unit.training.api_model import with_metadata
+
+
+def look(one: ModelVersion, found: Pod | None = None, seconds: float = 0, **more: Any) -> Decision:  # noqa: ANN401
+    """Decide that long after the pod was made."""
+    return decide(Sight(one, found, after(seconds), **more))
+
+
+def said(decided: Decision) -> tuple[str | None, str]:
+    """The phase, and why; the condition agrees with it."""
+    ready = find(decided.status.conditions, "Ready")
+    assert ready is not None
+    assert (ready.status == "True") == (decided.status.image_build_phase == "ImageBuildSucceeded")
+    assert ready.message == decided.status.message
+    return decided.status.image_build_phase, ready.reason
+
+
+def test_a_new_version_gets_its_first_pod() -> None:
+    """Which the status speaks of."""
+    decided = look(version())
+    assert (said(decided), decided.create, decided.status.attempts) == (("ImageBuilding", "Building"), 1, 1)
+    assert decided.status.image_tag == "v1"
+    assert decided.status.image == ""
+
+
+def test_a_tag_that_nobody_gave_is_a_part_of_the_uid() -> None:
+    """As the first KubeDL had it."""
+    assert look(version(imageTag="")).status.image_tag == "12345"
+
+
+def test_an_answer_with_a_digest_is_an_image() -> None:
+    """By digest; the pod is not needed any more."""
+    told = Answer(
+        digest=DIGEST, artifact_digest=OTHER, size=7, layers_uploaded=1, layers_reused=2, bytes_uploaded=3, signed=True
+    )
+    decided = look(building(2, progress={"bytesDone": 1}), ended(0, codec.encode(told).decode(), attempt=2))
+    status = decided.status
+    assert said(decided) == ("ImageBuildSucceeded", "ImageBuilt")
+    assert (status.image, status.artifact) == (f"hub/resnet@{DIGEST}", f"hub/resnet@{OTHER}")
+    assert (status.size, status.layers_uploaded, status.layers_reused, status.signed) == (7, 1, 2, True)
+    assert (status.finish_time, status.attempts, status.progress) == (NOW, 2, None)
+    assert (decided.delete, decided.create) == (True, None)
+
+
+@pytest.mark.parametrize(
+    "last_words", ["", "{", "[]", '{"digest": ""}', '{"digest": "latest"}', '{"digest": "sha256:abc"}', '{"digest": 5}']
+)
+def test_without_a_digest_there_is_no_image(last_words: str) -> None:
+    """Whatever the exit code."""
+    decided = look(building(), ended(0, last_words))
+    assert (said(decided), decided.status.image) == (("ImageBuilding", "TryingAgain"), "")
+
+
+def test_what_trying_again_cannot_help_has_failed_for_good() -> None:
+    """With the packer's own reason and words; the pod stays, and its log with it."""
+    decided = look(building(), ended(2, reason="TagConflict", message="take another tag", digest=DIGEST))
+    assert said(decided) == ("ImageBuildFailed", "TagConflict")
+    assert (decided.status.message, decided.status.finish_time, decided.delete) == ("take another tag", NOW, False)
+    assert decided.status.image == ""
+
+
+def test_an_end_that_comes_before_the_beginning_was_written_says_the_same() -> None:
+    """The operator died after it had made the pod."""
+    for found in (ended(2), ended(0, digest=DIGEST), ended(1)):
+        assert look(version(), found).status == look(building(imageTag="v1"), found).status
+
+
+def test_a_packer_that_cannot_even_say_why() -> None:
+    """Its log is quoted, the end of it."""
+    decided = look(building(), ended(2, "x" * 5000 + "unknown option"))
+    assert said(decided) == ("ImageBuildFailed", "PackerFailed")
+    assert decided.status.message.endswith("unknown option")
+    assert len(decided.status.message) <= LONGEST_MESSAGE
+
+
+@pytest.mark.parametrize(
+    ("found", "reason"),
+    [
+        (ended(1, reason="RegistryDown", message="503"), "RegistryDown: 503"),
+        (ended(137, why="OOMKilled"), "OOMKilled: the packer ended with code 137"),
+        (pod(phase="Failed", reason="Evicted", message="disk"), "Evicted: disk"),
+        (pod(phase="Failed"), "PodLost: the build pod ended before it began"),
+    ],
+)
+def test_what_may_help_is_tried_again_after_a_pause(found: Pod, reason: str) -> None:
+    """The attempt is counted before its pod goes, and the pod is kept until then."""
+    waits = look(building(), found, seconds=4)
+    assert (said(waits), waits.delete, waits.again) == (("ImageBuilding", "TryingAgain"), False, timedelta(seconds=6))
+    assert waits.status.message == f"attempt 1 of {ATTEMPTS} failed: {reason}"
+    goes = look(building(), found, seconds=10)
+    assert (goes.status.attempts, goes.delete, goes.create) == (2, True, None)
+
+
+def test_a_counted_attempt_goes_and_the_next_one_comes() -> None:
+    """An older pod is never judged again."""
+    stays = look(building(2), ended(0, digest=DIGEST))
+    assert (said(stays)[0], stays.delete, stays.create) == ("ImageBuilding", True, None)
+    comes = look(building(2))
+    assert (comes.create, comes.status.attempts) == (2, 2)
+    assert comes.status.message == f"attempt 2 of {ATTEMPTS}: the build pod is starting"
+
+
+def test_pauses_grow_up_to_a_limit() -> None:
+    """And are over at once where nobody knows since when to count."""
+    assert [pause(attempt).total_seconds() for attempt in (1, 2, 3, 6, 9, 10**9)] == [10, 20, 40, 300, 300, 300]
+    assert look(building(), ended(1, at=None)).delete
+    assert look(building(), ended(1, at=after(10**9))).again == pause(1)
+    assert pause(ATTEMPTS) <= LONGEST_PAUSE
+
+
+def test_it_is_not_tried_for_ever() -> None:
+    """The number of attempts is in the status."""
+    decided = look(building(ATTEMPTS), ended(1, attempt=ATTEMPTS, reason="RegistryDown", message="503"))
+    assert said(decided) == ("ImageBuildFailed", "RegistryDown")
+    assert decided.status.message == f"given up after {ATTEMPTS} attempts: 503"
+
+
+def test_a_pod_that_somebody_deleted_is_made_again_and_not_counted() -> None:
+    """Nobody failed."""
+    leaving = look(building(3), pod(3, "Running", deleted=NOW), seconds=20)
+    assert (leaving.create, leaving.delete, leaving.again) == (None, False, timedelta(seconds=40))
+    lost = look(building(3), pod(3, "Running", deleted=NOW), seconds=PATIENCE.total_seconds())
+    assert (lost.delete, lost.force) == (True, True)
+    gone = look(building(3))
+    assert (gone.create, gone.status.attempts) == (3, 3)
+
+
+def test_what_a_pod_said_counts_while_it_is_deleted() -> None:
+    """Its image is there."""
+    told = with_metadata(ended(0, digest=DIGEST), deletion_timestamp=NOW)
+    assert look(building(), told).status.image == f"hub/resnet@{DIGEST}"
+
+
+@pytest.mark.parametrize(
+    ("found", "warning", "reason", "words"),
+    [
+        (pod(), "", "Building", "the build pod is starting"),
+        (pod(phase="Running"), "", "Building", "the image is being built"),
+        (unschedulable("0/2 nodes"), "", "Unschedulable", "no node takes the build pod: 0/2 nodes"),
+        (
+            waiting("ImagePullBackOff", "not found"),
+            "",
+            "ImagePullBackOff",
+            "--packer-image of the operator): not found",
+        ),
+        (waiting("CreateContainerError", "no python3"), "", "CreateContainerError", "cannot start: no python3"),
+        (waiting("ContainerCreating"), "", "Building", "the build pod is starting"),
+        (waiting("ContainerCreating"), "FailedMount: no Secret", "NotStarted", "cannot start: FailedMount: no Secret"),
+        (pod(phase="Running"), "FailedMount: before", "Building", "the image is being built"),
+    ],
+)
+def test_what_a_build_waits_for_is_said(found: Pod, warning: str, reason: str, words: str) -> None:
+    """And looked at again."""
+    decided = look(building(), found, warning=warning)
+    assert (said(decided), decided.again) == (("ImageBuilding", reason), LOOK)
+    assert words in decided.status.message
+
+
+def test_progress_is_passed_on_and_kept() -> None:
+    """Also while the packer says nothing new."""
+    half = BuildProgress(bytes_done=5, bytes_total=10)
+    assert look(building(), pod(phase="Running"), progress=half).status.progress == half
+    before = building(progress={"bytesDone": 5, "bytesTotal": 10})
+    assert look(before, pod(phase="Running")).status.progress == half
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ({"storage": None}, "spec.storage: where the model lies"),
+        ({"storage": {}}, "spec.storage: exactly one of"),
+        ({"imageRepo": "a:b"}, "spec.imageRepo: the repository"),
+        ({"modelName": ""}, "spec.modelName: the Model"),
+        ({"imageTag": "a b"}, "spec.imageTag: a tag"),
+        ({"parent": "hub/resnet:v1"}, "spec.parent: a model image by its digest"),
+    ],
+)
+def test_a_version_that_no_rule_has_seen_fails_with_the_field(spec: dict[str, Any], words: str) -> None:
+    """Nothing is made for it."""
+    decided = look(version(**spec))
+    assert (said(decided), decided.create) == (("ImageBuildFailed", "SpecInvalid"), None)
+    assert decided.status.message.startswith(words)
+
+
+@pytest.mark.parametrize(("phase", "goes"), [("ImageBuildSucceeded", True), ("ImageBuildFailed", False)])
+def test_what_is_over_stays_so(phase: str, goes: bool) -> None:
+    """Only the pod of a build that succeeded goes, wherever the operator died before."""
+    over = version({"imageBuildPhase": phase, "attempts": 1})
+    assert look(over) == Decision(over.status)
+    assert look(over, ended(0, digest=DIGEST)) == Decision(over.status, delete=goes)
+    assert look(over, pod(deleted=NOW)) == Decision(over.status)
+
+
+def test_one_that_is_deleted_is_left_to_the_garbage_collector() -> None:
+    """Nothing is made for it again."""
+    gone = with_metadata(version(), deletion_timestamp=NOW)
+    assert look(gone) == Decision(gone.status)
+
+
+def test_an_equal_sight_changes_nothing() -> None:
+    """Deciding twice gives the status that is there."""
+    for found in (pod(), pod(phase="Running"), ended(1), ended(2)):
+        first = look(building(), found, seconds=1).status
+        again = look(msgspec.structs.replace(building(), status=first), found, seconds=2).status
+        assert again == first
