@@ -162,11 +162,12 @@ INTEL = replace(
     PI,
     name="intel",
     image="hydra",
-    # The ranks' libmpi is the launcher's; without being told, mpi4py would find MPICH's.
+    # Without being told, mpirun would start MPICH's launcher, which is in the path, and mpi4py load MPICH's library.
     command=(
         "sh",
         "-c",
-        f'exec "$I_MPI_ROOT/bin/mpirun" -genv LD_LIBRARY_PATH "$I_MPI_ROOT/lib" -np 4 python3 {_script("pi.py")}',
+        'exec "$I_MPI_ROOT/bin/mpiexec.hydra" -genv LD_LIBRARY_PATH "$I_MPI_ROOT/lib" -np 4 python3 "$0"',
+        _script("pi.py"),
     ),
     spec={"slotsPerWorker": 2, "mpiDistribution": "IntelMPI"},
 )
