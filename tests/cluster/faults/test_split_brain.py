@@ -10,6 +10,7 @@ from harness.fleet import Fleet
 from harness.proxied import ProxiedOperator
 from harness.stage import Stage, times
 from testbed import namespaces
+from testbed.api import Api
 from testbed.cluster import Cluster
 from testbed.faultproxy.exchange import Call
 from testbed.waiting import until
@@ -32,7 +33,7 @@ def test_a_leader_that_was_frozen_writes_nothing_more(
             fleet = Fleet(ready_stage, namespace, tend=pair.tend)
             for number in range(ROUNDS):
                 fleet.create([f"round-{number}-{job}" for job in range(JOBS)], {"Worker": PODS})
-                pair.freeze_whoever_writes()
+                pair.freeze_the_leader_while_it_writes()
                 pair.until_the_other_leads()
                 fleet.until_pods(JOBS * PODS)
                 pair.wake_up_to_die()
@@ -52,7 +53,9 @@ class Pair:
     A machine that is too busy makes a leader late without our help, and it exits; so who leads is seen, not assumed.
     """
 
-    def __init__(self, first: ProxiedOperator, second: ProxiedOperator) -> None:
+    def __init__(self, api: Api, namespace: str, first: ProxiedOperator, second: ProxiedOperator) -> None:
+        self._api = api
+        self._lease = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/kubedl-operator"
         self._both = (first, second)
         self._frozen: ProxiedOperator | None = None
 
@@ -62,29 +65,43 @@ class Pair:
             if one is not self._frozen and not one.runs:
                 one.start()
 
-    def freeze_whoever_writes(self) -> None:
+    def freeze_the_leader_while_it_writes(self) -> None:
         """In the middle of it."""
-        before = {one: one.count("create", "pods") for one in self._both}
+        before = [one.count("create", "pods") for one in self._both]
 
-        def writer() -> ProxiedOperator | None:
-            found = next((one for one in self._both if one.count("create", "pods") > before[one]), None)
-            if found is None:
-                self.tend()
-            return found
+        def writes() -> bool:
+            self.tend()
+            return [one.count("create", "pods") for one in self._both] != before
 
-        leader = until("a leader to write", writer, deadline=60, interval=0.002)
-        assert leader is not None
+        until("a leader to write", writes, deadline=60, interval=0.002)
+        self._frozen = until("the leader to be frozen", self._freeze_leader, deadline=60, interval=0.002)
+
+    def _freeze_leader(self) -> ProxiedOperator | None:
+        """Whoever holds the lease, and held it still when it was frozen.
+
+        The proxies do not say who that is: they count a call when it has ended, maybe after the end of its caller.
+        """
+        leader = self._holder()
+        if leader is None or not leader.runs:
+            self.tend()
+            return None
         leader.freeze()
-        self._frozen = leader
+        if self._holder() is leader:
+            return leader
+        leader.resume()
+        return None
+
+    def _holder(self) -> ProxiedOperator | None:
+        identity = self._api.get(self._lease)["spec"]["holderIdentity"]
+        return next((one for one in self._both if identity and identity in _log_of_this_life(one)), None)
 
     def until_the_other_leads(self) -> None:
-        """It has written to the lease, which only a leader does."""
+        """Then the lease of the one that is frozen was over."""
         (other,) = (one for one in self._both if one is not self._frozen)
-        before = other.count("patch", "leases")
 
         def leads() -> bool:
             self.tend()
-            return other.count("patch", "leases") > before
+            return self._holder() is other
 
         until("the other to take the lease", leads, deadline=60)
 
@@ -98,6 +115,10 @@ class Pair:
         assert _writes(frozen) == before
 
 
+def _log_of_this_life(operator: ProxiedOperator) -> str:
+    return operator.log_file.read_text().rpartition('"event": "started"')[2]
+
+
 @contextmanager
 def _pair(stage: Stage, namespace: str) -> Iterator[Pair]:
     arguments = ("--namespace", namespace, "--lease-namespace", namespace, *LEASE)
@@ -105,7 +126,7 @@ def _pair(stage: Stage, namespace: str) -> Iterator[Pair]:
         first, second = (
             stack.enter_context(ProxiedOperator(stage, f"{namespace}-{which}", arguments)) for which in "ab"
         )
-        yield Pair(first, second)
+        yield Pair(stage.cluster.api, namespace, first, second)
 
 
 def _writes(leader: ProxiedOperator) -> list[Call]:
