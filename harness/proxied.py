@@ -51,6 +51,7 @@ class ProxiedOperator:
         self._arguments = arguments
         self._user = user
         self._child: Child | None = None
+        self._before = 0  # bytes of its log that are of earlier lives
         self.killed_at: list[float] = []
         self.log_file = stage.directory / f"{name}.log"
 
@@ -73,6 +74,7 @@ class ProxiedOperator:
     def start(self) -> None:
         """Start it, behind the proxy."""
         arguments = ["--kubeconfig", str(self._kubeconfig), "--address", "127.0.0.1:0", *self._arguments]
+        self._before = self.log_file.stat().st_size if self.log_file.exists() else 0
         self._child = self._stage.nursery.start(arguments, self.log_file)
 
     def tend(self) -> None:
@@ -133,6 +135,10 @@ class ProxiedOperator:
     def writes(self) -> list[Call]:
         """What it wrote, or tried to, so far."""
         return [call for call in self.proxy.calls if call.verb in WRITES]
+
+    def log(self) -> str:
+        """What it has said since it was started."""
+        return self.log_file.read_bytes()[self._before :].decode() if self.log_file.exists() else ""
 
     def tail(self) -> str:
         """The end of its log."""

@@ -93,7 +93,7 @@ class Pair:
 
     def _holder(self) -> ProxiedOperator | None:
         identity = self._api.get(self._lease)["spec"]["holderIdentity"]
-        return next((one for one in self._both if identity and identity in _log_of_this_life(one)), None)
+        return next((one for one in self._both if identity and identity in one.log()), None)
 
     def until_the_other_leads(self) -> None:
         """Then the lease of the one that is frozen was over."""
@@ -113,10 +113,6 @@ class Pair:
         frozen.resume()
         assert frozen.wait_ended() == 1
         assert _writes(frozen) == before
-
-
-def _log_of_this_life(operator: ProxiedOperator) -> str:
-    return operator.log_file.read_text().rpartition('"event": "started"')[2]
 
 
 @contextmanager
