@@ -90,10 +90,11 @@ def test_the_model_manifest_is_found_from_the_image(registry: RealRegistry, mode
 
 
 def test_packed_again_it_is_the_same_and_nothing_is_sent(registry: RealRegistry, model: Path, tmp_path: Path) -> None:
-    order = order_for(registry, model, "again")
-    first = image_of(order, tmp_path)
     with registry_proxy(registry.address) as proxy:
-        again = image_of(msgspec.structs.replace(order, repository=f"{proxy.address}/again"), tmp_path)
+        order = msgspec.structs.replace(order_for(registry, model, "again"), repository=f"{proxy.address}/again")
+        first = image_of(order, tmp_path)
+        proxy.clear()
+        again = image_of(order, tmp_path)
         assert {request.method for request in proxy.passed} == {"HEAD", "GET"}
     assert (again.digest, again.layers_uploaded, again.bytes_uploaded) == (first.digest, 0, 0)
 

@@ -1,6 +1,7 @@
 """Keys in every form that they may have in a Secret, and those that cannot be used."""
 
 import base64
+import json
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,28 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from kubedl.models.packer.failure import PackingError
 from kubedl.models.packer.signing_key import read_key
 from tests.unit.models.packer.signers import openssl_verifies, write_key
+
+# Made for this test by cosign 2.6.5; it opens with MADE_WITH and signs nothing else.
+MADE_WITH = "pass word"
+COSIGN_KEY = """\
+-----BEGIN ENCRYPTED SIGSTORE PRIVATE KEY-----
+eyJrZGYiOnsibmFtZSI6InNjcnlwdCIsInBhcmFtcyI6eyJOIjo2NTUzNiwiciI6
+OCwicCI6MX0sInNhbHQiOiJqSzhGMVp1dVBGaDlaMjhuR3NqT3IvTmhVRE9UZk1R
+WWJ6WGdXeTlBN1RvPSJ9LCJjaXBoZXIiOnsibmFtZSI6Im5hY2wvc2VjcmV0Ym94
+Iiwibm9uY2UiOiJIeE5OZjRpZmo4UVdhY25zVUhiKzJRZCtFOENiQWdEZSJ9LCJj
+aXBoZXJ0ZXh0IjoiNUNldmEvcXJST0VCKzljVnJPaDJZaHRWejh5OWIrNFQrRWZw
+dmt3VVltVEtQN2hKd0xSUVRObzV1bjlvTjdEM2o0aCtOS29IMHkram9LR3dQeExq
+cHFHMVZVYk1pdlpHaXM1VlZDTWpZSVF4R3Y2Vi8zVktEaElNWnJuVE5UcjQrajMr
+MHlPTXlZUnB2WXZObVJHK0NGb0g5c2s1M0xqRUdvWUlJSTBnZG1NYzY5bno3REdq
+QlpZL3Z4ZmxVRWZ4blFvcEQ4YXdQa0N4b1E9PSJ9
+-----END ENCRYPTED SIGSTORE PRIVATE KEY-----
+"""
+COSIGN_PUB = """\
+-----BEGIN PUBLIC KEY-----
+MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEhfkQfHAOUFIrDcaJFV3G8RExYD2M
+WDOSa5FkgpcVGKeQ93bODBZfwuX2IQgDnmQUUX2qzNzK4IF35vAVcNEdjA==
+-----END PUBLIC KEY-----
+"""
 
 
 def reason(directory: Path) -> str:
@@ -60,3 +83,51 @@ def test_a_key_of_another_kind_is_refused(tmp_path: Path, key: rsa.RSAPrivateKey
 
 def test_a_secret_without_a_key_says_how_to_make_one(tmp_path: Path) -> None:
     assert "cosign generate-key-pair" in reason(tmp_path)
+
+
+def test_a_key_that_cosign_made_opens_and_signs(tmp_path: Path) -> None:
+    write_cosigns(tmp_path, COSIGN_KEY)
+    key = read_key(str(tmp_path))
+    assert key is not None
+    (tmp_path / "cosign.pub").write_text(COSIGN_PUB)
+    signature = base64.b64decode(key.sign(b"words"))
+    assert openssl_verifies(tmp_path / "cosign.pub", b"words", signature, tmp_path)
+
+
+@pytest.mark.parametrize("password", ["", "pass  word", "Pass word"])
+def test_it_opens_with_no_other_password(tmp_path: Path, password: str) -> None:
+    write_cosigns(tmp_path, COSIGN_KEY, password)
+    assert "cosign.password is not its password" in reason(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("part", "change"),
+    [
+        ("kdf", {"name": "argon2"}),
+        ("kdf", {"params": {"N": 1 << 30, "r": 8, "p": 1}}),
+        ("kdf", {"params": {"N": 65535, "r": 8, "p": 1}}),
+        ("kdf", {"params": {"N": 0, "r": 8, "p": 1}}),
+        ("kdf", {"params": {"N": 65536, "r": 8, "p": -1}}),
+        ("cipher", {"name": "aes"}),
+        ("cipher", {"nonce": "AAAA"}),
+    ],
+)
+def test_what_cosign_would_not_write_is_refused(tmp_path: Path, part: str, change: dict[str, object]) -> None:
+    """At once: nothing that a file says makes the packer take all memory."""
+    head, *body, tail = COSIGN_KEY.splitlines()
+    box = json.loads(base64.b64decode("".join(body)))
+    box[part].update(change)
+    write_cosigns(tmp_path, "\n".join([head, base64.b64encode(json.dumps(box).encode()).decode(), tail]))
+    reason(tmp_path)
+
+
+@pytest.mark.parametrize("body", ["", "no base64!", "bm8ganNvbg=="])
+def test_a_file_that_only_looks_like_cosigns_is_refused(tmp_path: Path, body: str) -> None:
+    head, tail = COSIGN_KEY.splitlines()[0], COSIGN_KEY.splitlines()[-1]
+    write_cosigns(tmp_path, f"{head}\n{body}\n{tail}\n")
+    reason(tmp_path)
+
+
+def write_cosigns(directory: Path, key: str, password: str = MADE_WITH) -> None:
+    (directory / "cosign.key").write_text(key)
+    (directory / "cosign.password").write_text(password)
