@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import fluid
+from harness import fluid, kruise
 from harness.node import played_node
 from harness.nursery import ROOT, Nursery
 from harness.operator import install_custom_resources
@@ -35,6 +35,7 @@ def stage(cluster: Cluster) -> Iterator[Stage]:
     """Set up for a cluster that is there."""
     install_custom_resources(cluster)
     fluid.install(cluster)
+    kruise.install(cluster)
     with (
         tempfile.TemporaryDirectory(prefix="kubedl-stage-") as directory,
         Nursery(OPERATOR, Path(os.environ.get(SOURCE, ROOT / "src"))) as nursery,

@@ -73,6 +73,21 @@ class Signing(Record, frozen=True):
     ]
 
 
+class PreWarm(Record, frozen=True):
+    """Nodes that get the image before a pod asks for it; OpenKruise pulls it there."""
+
+    node_selector: Annotated[
+        Mapping[str, Annotated[str, Meta(max_length=63)]],
+        Meta(max_length=16, description="Labels of the nodes; by default all nodes."),
+    ] = {}
+    parallelism: Annotated[int, Meta(ge=1, le=1000, description="How many nodes pull at a time.")] = 5
+    timeout_seconds: Annotated[int, Meta(ge=1, le=86400, description="How long a node may pull.")] = 3600
+    secret_name: Annotated[
+        str,
+        Meta(max_length=253, description="A Secret of the type kubernetes.io/dockerconfigjson that lets nodes pull."),
+    ] = ""
+
+
 class Origin(Record, frozen=True):
     """Where a model comes from. Whoever makes the version says it; for a job's version that is the operator."""
 
@@ -108,6 +123,7 @@ class ModelOutput(Record, frozen=True):
     parent: Annotated[
         str, Meta(max_length=1024, description="The model image, by its digest, that the training started from.")
     ] = ""
+    pre_warm: PreWarm | None = None
 
     __rules__: ClassVar[tuple[Rule, ...]] = (
         Rule(f"has(self.modelName) && self.modelName.matches(r'{NAME}')", NO_NAME, ".modelName"),

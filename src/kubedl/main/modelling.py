@@ -6,9 +6,10 @@ from datetime import datetime
 from kubedl.api.model import BY_MODEL, MODEL_VERSIONS, MODELS, model_key
 from kubedl.api.model_volumes import CLAIM_NAMESPACE, PERSISTENT_VOLUMES
 from kubedl.kube.watch import Scope
-from kubedl.models import build_pod, catalogue, controller, released
+from kubedl.models import build_pod, catalogue, controller, prewarm, released
 from kubedl.models.catalogue import ModelController
 from kubedl.models.controller import BY_OWNER, ModelVersionController
+from kubedl.models.prewarm import PreWarming
 from kubedl.models.released import ReleasedVolumes
 from kubedl.runtime.controller import Controller, Reconcile
 from kubedl.runtime.events import Recorder
@@ -20,7 +21,7 @@ from kubedl.wire.core import PODS
 
 WORKERS = 8
 PACKER_IMAGE = "kubedl/packer"
-GRANTS = (*controller.GRANTS, *catalogue.GRANTS, *released.GRANTS)
+GRANTS = (*controller.GRANTS, *catalogue.GRANTS, *prewarm.GRANTS, *released.GRANTS)
 
 
 def add_modelling(
@@ -31,7 +32,7 @@ def add_modelling(
     packer_image: str,
     clock: Callable[[], datetime],
 ) -> None:
-    """Run the controllers of ModelVersions, of Models, and of volumes that were made for them."""
+    """Run the controllers of ModelVersions, of Models, of images on nodes, and of volumes that were made for them."""
 
     def run(name: str, reconcile: Reconcile, gate: Gate) -> Controller:
         made = Controller(name, reconcile, gate=gate, workers=WORKERS, observer=metrics)
@@ -60,6 +61,11 @@ def add_modelling(
     listing.watch(models, lambda model: (model.metadata.key,))
     listing.watch(versions, lambda version: (model_key(version),))
     manager.add(listing, models, versions)
+
+    gate = Gate({MODEL_VERSIONS: versions})
+    pulls = run("pre-warming", PreWarming(versions, Writer(manager.client, gate), clock=clock).reconcile, gate)
+    pulls.watch(versions, lambda version: (version.metadata.key,) if prewarm.wished(version) else ())
+    manager.add(pulls, versions)
 
     ours = f"{CLAIM_NAMESPACE}={scope.namespace}" if scope.namespace else CLAIM_NAMESPACE
     volumes = manager.cache(PERSISTENT_VOLUMES, Scope(labels=ours))

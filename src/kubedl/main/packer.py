@@ -18,6 +18,7 @@ import msgspec
 from kubedl.models.order import ORDER_VARIABLE, PERMANENT, Answer, Order
 from kubedl.models.packer.address import parse
 from kubedl.models.packer.failure import PackingError
+from kubedl.models.packer.lineage import attaching
 from kubedl.models.packer.login import read_login
 from kubedl.models.packer.pack import pack
 from kubedl.models.packer.registry import Registry
@@ -53,8 +54,9 @@ def _packed() -> tuple[Answer, int]:
         order = _order()
         address = parse(order.repository, order.tag)
         login = read_login(order.credentials, address)
+        attach = attaching(order)
         with Registry(address, login, insecure=order.insecure) as registry:
-            return pack(order, registry), 0
+            return pack(order, registry, attach), 0
     except PackingError as error:
         return Answer(reason=error.reason, message=error.message), PERMANENT if error.permanent else 1
     except Exception as error:  # noqa: BLE001  the answer must be given whatever is wrong

@@ -38,6 +38,8 @@ def push_referrer(
 
 def push_referring(registry: Registry, manifest: Document, subject: Document) -> None:
     """Store a manifest whose blobs are there and whose subject is an image, so that it is found from the image."""
+    if registry.manifest_digest(manifest.digest) and manifest.digest in _digests(_listed(registry, subject.digest)):
+        return
     reply = registry.put_manifest(manifest)
     if "oci-subject" not in reply.headers:
         _enter(registry, manifest.descriptor, subject.digest)
@@ -49,14 +51,21 @@ def fallback_tag(digest: str) -> str:
 
 
 def _enter(registry: Registry, descriptor: Descriptor, subject: str) -> None:
+    listed = _listed(registry, subject)
+    if descriptor.digest in _digests(listed):
+        return
+    index = {"schemaVersion": 2, "mediaType": INDEX, "manifests": [*listed, msgspec.to_builtins(descriptor)]}
+    registry.put_manifest(Document(INDEX, msgspec.json.encode(index)), fallback_tag(subject))
+
+
+def _listed(registry: Registry, subject: str) -> list[dict[str, Any]]:
     tag = fallback_tag(subject)
     kept = registry.manifest(tag)
     try:
-        listed = msgspec.json.decode(kept, type=_Index).manifests if kept else []
+        return msgspec.json.decode(kept, type=_Index).manifests if kept else []
     except msgspec.DecodeError as error:
         raise PackingError("RegistryFailed", f"what {registry.address}:{tag} holds is no index; remove it") from error
-    if any(entry.get("digest") == descriptor.digest for entry in listed):
-        return
-    entries = [*listed, msgspec.to_builtins(descriptor)]
-    index = {"schemaVersion": 2, "mediaType": INDEX, "manifests": entries}
-    registry.put_manifest(Document(INDEX, msgspec.json.encode(index)), tag)
+
+
+def _digests(entries: list[dict[str, Any]]) -> set[Any]:
+    return {entry.get("digest") for entry in entries}

@@ -1,0 +1,93 @@
+"""Signatures of an image and of statements about it, in the forms and places where every cosign looks.
+
+They lie under the tags `sha256-<hex>.sig` and `.att`, one layer each in a manifest of their own. What others have
+signed stays there; what we have signed already is not signed again.
+"""
+
+import base64
+from typing import Any
+
+import msgspec
+
+from kubedl.models.packer.failure import PackingError
+from kubedl.models.packer.manifests import IMAGE_CONFIG, MANIFEST, Descriptor, Document, digest_of
+from kubedl.models.packer.referrers import fallback_tag
+from kubedl.models.packer.registry import Registry
+from kubedl.models.packer.signing_key import SigningKey
+from kubedl.models.packer.upload import ensure_bytes
+
+SIMPLE_SIGNING = "application/vnd.dev.cosign.simplesigning.v1+json"
+ENVELOPE = "application/vnd.dsse.envelope.v1+json"
+SIGNATURE = "dev.cosignproject.cosign/signature"  # an annotation
+SIGNATURES, ATTESTATIONS = ".sig", ".att"  # how the tags end
+
+
+class _Manifest(msgspec.Struct):
+    layers: list[dict[str, Any]] = []
+
+
+def simple_signing(repository: str, digest: str) -> bytes:
+    """What is signed to sign an image."""
+    image = {"docker-manifest-digest": digest}
+    critical = {
+        "identity": {"docker-reference": repository},
+        "image": image,
+        "type": "cosign container image signature",
+    }
+    return msgspec.json.encode({"critical": critical, "optional": None})
+
+
+def envelope(payload_type: str, payload: bytes, key: SigningKey) -> bytes:
+    """Some bytes with their type and a signature over both (DSSE)."""
+    kind = payload_type.encode()
+    signed = b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(payload), payload)
+    return msgspec.json.encode(
+        {
+            "payloadType": payload_type,
+            "payload": base64.b64encode(payload).decode(),
+            "signatures": [{"sig": key.sign(signed)}],
+        }
+    )
+
+
+def push_signature(registry: Registry, image: Document, repository: str, key: SigningKey) -> None:
+    """Sign an image."""
+    payload = simple_signing(repository, image.digest)
+    _push(registry, image, SIGNATURES, SIMPLE_SIGNING, payload, {SIGNATURE: key.sign(payload)})
+
+
+def push_attestation(registry: Registry, image: Document, content: bytes, predicate_type: str) -> None:
+    """Say something about an image, in an envelope that is signed."""
+    _push(registry, image, ATTESTATIONS, ENVELOPE, content, {SIGNATURE: "", "predicateType": predicate_type})
+
+
+def _push(
+    registry: Registry, image: Document, ending: str, media_type: str, content: bytes, annotations: dict[str, str]
+) -> None:
+    tag = fallback_tag(image.digest) + ending
+    layer = msgspec.to_builtins(Descriptor(media_type, digest_of(content), len(content), "", annotations))
+    layers = _kept(registry, tag)
+    if layer in layers:
+        return
+    layers = [*layers, layer]
+    config = _config(layers)
+    for document in (Document(media_type, content), config):
+        ensure_bytes(registry, document.digest, document.content)
+    parts = {"schemaVersion": 2, "mediaType": MANIFEST, "config": config.plain, "layers": layers}
+    registry.put_manifest(Document(MANIFEST, msgspec.json.encode(parts)), tag)
+
+
+def _kept(registry: Registry, tag: str) -> list[dict[str, Any]]:
+    content = registry.manifest(tag)
+    try:
+        return msgspec.json.decode(content, type=_Manifest).layers if content else []
+    except msgspec.DecodeError as error:
+        message = f"what {registry.address}:{tag} holds are no signatures; remove it"
+        raise PackingError("RegistryFailed", message) from error
+
+
+def _config(layers: list[dict[str, Any]]) -> Document:
+    """Readers of signatures want an image, whose configuration counts its layers."""
+    digests = [str(layer.get("digest", "")) for layer in layers]
+    parts = {"architecture": "", "os": "", "config": {}, "rootfs": {"type": "layers", "diff_ids": digests}}
+    return Document(IMAGE_CONFIG, msgspec.json.encode(parts))
