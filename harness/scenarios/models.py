@@ -1,6 +1,7 @@
 """Lives of model versions: built at once, after a failure, or never; and those that a job leaves behind."""
 
 from harness.builds import BUILT, DIGEST, PlayedBuild
+from harness.kruise import PlayedKruise
 from harness.scenarios import scenario
 from harness.world import World
 
@@ -50,6 +51,21 @@ def model_version_in_efs(world: World) -> None:
 
 
 @scenario
+def model_version_pulled_to_nodes(world: World) -> None:
+    """One ImagePullJob, after the build and not before; what came of it is told, and no second one is made."""
+    build, kruise = PlayedBuild(world, "pulled"), PlayedKruise(world, "pulled")
+    build.create(storage=CLAIM, preWarm={"nodeSelector": {"pool": "gpu"}})
+    build.end(1, 0, **BUILT)
+    build.until(imageBuildPhase=SUCCEEDED)
+    world.until("the job that pulls it", lambda: kruise.job() is not None)
+    kruise.say(desired=2, succeeded=2, completionTime="2026-01-01T00:00:00Z")
+    world.until("word of it", lambda: _reason(build, "PreWarmed") == "Pulled")
+    kruise.delete()
+    build.until_no_pod()
+    build.until_model(versionCount=1)
+
+
+@scenario
 def job_leaves_a_model(world: World) -> None:
     """Exactly one version, when the job has succeeded and not before; its build goes on by itself."""
     wish = {"modelName": "resnet", "imageRepo": "hub/resnet", "imageTag": "v1", "storage": CLAIM}
@@ -64,3 +80,8 @@ def job_leaves_a_model(world: World) -> None:
     build.until(imageBuildPhase=SUCCEEDED)
     build.until_no_pod()
     build.until_model(versionCount=1)
+
+
+def _reason(build: PlayedBuild, kind: str) -> str:
+    conditions = build.status().get("conditions") or []
+    return next((str(one["reason"]) for one in conditions if one["type"] == kind), "")
