@@ -1,7 +1,8 @@
 """The model version that a job leaves behind: made once, when the job has succeeded, and belonging to nobody.
 
-It is made before the job's status says Succeeded, under a name that follows from the job: an operator that dies between
-the two finds it there and writes the status. Labels and `spec.origin` lead back to the job.
+It is made after the job's status says who has succeeded and before it says that the job has, under a name that follows
+from the job: an operator that dies between the two finds it there and writes the status, whatever became of the pods.
+Labels and `spec.origin` lead back to the job.
 """
 
 from typing import Any

@@ -53,6 +53,9 @@ def _run(draft: Draft) -> None:
     tally.record_success(draft, sightings)
     outcome = _learn_commit(draft, sightings)
     if success.is_done(snapshot.kind, snapshot.job, tally.done(sightings)):
+        if spec.model_version is not None and not success.is_done(snapshot.kind, snapshot.job, tally.written(snapshot)):
+            tally.count(draft, sightings)  # the version stays, so what it is made for must not be taken back
+            return
         _succeed(draft, sightings)
         return
     limit = deadline(draft.status.start_time, spec.active_deadline_seconds)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 import msgspec
@@ -52,6 +53,11 @@ def done(sightings: list[Sighting]) -> Done:
         if sighting.succeeded:
             found.setdefault(sighting.replica.role, set()).add(sighting.replica.index)
     return {role: frozenset(members) for role, members in found.items()}
+
+
+def written(snapshot: Snapshot) -> Done:
+    """Which replicas have succeeded by the status alone, whatever becomes of their pods."""
+    return done(look(replace(snapshot, pods=(), deleted=())))
 
 
 def progress(job: Job, sightings: list[Sighting]) -> dict[str, Progress]:

@@ -98,12 +98,13 @@ def test_a_wish_that_no_rule_has_seen_fails_the_job() -> None:
 
 def test_success_leaves_a_version_and_nothing_else_does() -> None:
     """The status that is written if it is refused is not the end."""
-    won = decide(job(), pod(job(), "Worker").succeeded())
+    won = decide(job().counted("Worker", succeeded=1, succeeded_indexes="0"))
     assert won.status.model_version_name == "mv-train-uid-t"
     assert won.without_model is not None
     assert not is_true(won.without_model.conditions, "Succeeded")
     assert won.without_model.replica_statuses["Worker"].succeeded_indexes == "0"
     for other in (
+        decide(job(), pod(job(), "Worker").succeeded()),  # which is written first
         decide(job(), pod(job(), "Worker").failed(1)),
         decide(job(), pod(job(), "Worker").running()),
         decide(tf_job().workers(1), pod(tf_job().workers(1), "Worker").succeeded()),
@@ -164,6 +165,8 @@ def test_the_version_comes_before_the_end(runner: asyncio.Runner) -> None:
     """It belongs to nobody, and leads back to the job."""
     stage = Stage(job(createdBy="", parent=f"hub/resnet@{DIGEST}", registry={"insecure": True}), runner)
     stage.succeed()
+    assert stage.look() == ["patch tfjobs"]
+    assert (stage.job.status.state, stage.versions()) == ("Running", [])
     assert stage.look() == ["create modelversions", "patch tfjobs"]
     [made] = stage.versions()
     assert stage.job.status.model_version_name == made.metadata.name
@@ -187,6 +190,7 @@ def test_a_crash_between_the_two_is_made_good(runner: asyncio.Runner, write: int
     """One version, and a job that has succeeded."""
     stage = Stage(job(), runner)
     stage.succeed()
+    stage.look()
     if harm.startswith("crash"):
         with pytest.raises(Crash):
             stage.look((write, harm))
@@ -198,10 +202,32 @@ def test_a_crash_between_the_two_is_made_good(runner: asyncio.Runner, write: int
     assert [one.metadata.name for one in stage.versions()] == [stage.job.status.model_version_name]
 
 
+@pytest.mark.parametrize("meddle", ["collect the pod", "suspend"])
+def test_no_version_is_of_a_job_that_may_still_fail(runner: asyncio.Runner, meddle: str) -> None:
+    """Operators die after each write until there is a version; what then happens to the pod behind it is no matter."""
+    stage = Stage(job(), runner)
+    stage.succeed()
+    while not stage.versions():
+        with pytest.raises(Crash):
+            stage.look((0, "crash after"))
+        stage.start()
+    if meddle == "suspend":
+        stage.world.set_suspend(True)
+    stage.world.collect_ended(0)
+    stage.start()
+    stage.look()
+    stage.world.set_suspend(False)
+    stage.look()
+    stage.look()
+    assert list(stage.world.api.all(PODS)) == []
+    assert (stage.job.status.state, len(stage.versions())) == ("Succeeded", 1)
+
+
 def test_a_version_that_is_refused_is_said_and_tried_again(runner: asyncio.Runner) -> None:
     """The job is not over before; nothing of it is cleaned away."""
     stage = Stage(job().with_spec(cleanPodPolicy="All"), runner)
     stage.succeed()
+    stage.look()
     assert stage.look((0, "refused")) == ["patch tfjobs"]
     blocked = find(stage.job.status.conditions, "Blocked")
     assert blocked is not None
@@ -216,6 +242,7 @@ def test_somebody_elses_version_of_that_name_is_not_taken(runner: asyncio.Runner
     """The job says so and waits."""
     stage = Stage(job(), runner)
     stage.succeed()
+    stage.look()
     body = model_version.render(stage.world.kind, stage.world.kind.job(stage.job), {})
     taken = stage.world.api.create(MODEL_VERSIONS, body)
     stage.world.api.put(MODEL_VERSIONS, with_metadata(taken, labels={}))
