@@ -190,7 +190,7 @@ class JobController:
         """Before the job is over, so that a crash between the two is made good."""
         made = snapshot.job.made
         try:
-            await model_version.leave(self._writer.client, snapshot.kind, snapshot.job)
+            await model_version.leave(self._writer.client, snapshot.kind, snapshot.job, otherwise.code_revision)
         except (ForbiddenError, InvalidError, OccupiedError) as refusal:
             status = _blocked(otherwise, made.metadata.generation, refusal, snapshot.now, MODEL_VERSIONS.kind)
             await self._write_status(made, status)

@@ -64,9 +64,9 @@ def name_of(job: Job) -> str:
     return f"mv-{job.name}-{job.uid[:5]}"
 
 
-async def leave(client: Client, kind: Kind, job: Job) -> None:
+async def leave(client: Client, kind: Kind, job: Job, commit: str) -> None:
     """Make the version, or recognise it when it is there already; raises OccupiedError if it is somebody else's."""
-    body = render(kind, job, await trained_with(client, job))
+    body = render(kind, job, await trained_with(client, job), commit)
     try:
         await client.create(MODEL_VERSIONS, job.namespace, body)
     except AlreadyExistsError:
@@ -75,7 +75,7 @@ async def leave(client: Client, kind: Kind, job: Job) -> None:
             raise OccupiedError(MODEL_VERSIONS.kind, found.metadata.name) from None
 
 
-def render(kind: Kind, job: Job, images: dict[str, str]) -> dict[str, Any]:
+def render(kind: Kind, job: Job, images: dict[str, str], commit: str) -> dict[str, Any]:
     """The version as it is sent to the API server."""
     wish: ModelOutput = job.spec.model_version
     origin = Origin(
@@ -84,7 +84,7 @@ def render(kind: Kind, job: Job, images: dict[str, str]) -> dict[str, Any]:
         job_uid=job.uid,
         trainer_images=images,
         code_repository=_repository(job),
-        code_revision=job.made.status.code_revision or code.revision(job.made),
+        code_revision=commit or code.revision(job.made),
     )
     model = {MODEL_NAME: wish.model_name} if len(wish.model_name) <= LONGEST_LABEL else {}
     return {

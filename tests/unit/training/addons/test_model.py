@@ -4,12 +4,13 @@ import asyncio
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 import pytest
 
 from kubedl.api.conditions import find, is_true
 from kubedl.api.model import MODEL_VERSIONS, ModelVersion
 from kubedl.api.model_volumes import CLAIMS, PERSISTENT_VOLUMES
-from kubedl.api.training import TrainingJob
+from kubedl.api.training import ReplicaStatus, TrainingJob
 from kubedl.training import model_version, pods
 from kubedl.training.addons import refusal
 from kubedl.training.addons.model import writer
@@ -184,6 +185,25 @@ def test_the_version_comes_before_the_end(runner: asyncio.Runner) -> None:
     assert stage.look() == []
 
 
+@pytest.mark.parametrize("written", [False, True])
+def test_a_commit_that_is_learned_with_the_success_is_in_the_version(runner: asyncio.Runner, written: bool) -> None:
+    """Its pod did all its work while nobody looked; or somebody wrote of the success and not of the commit."""
+    stage = Stage(job().with_spec(codeSource={"repository": "https://example.org/code.git"}), runner)
+    while stage.world.bind(0, 0) or stage.world.start(0):
+        pass
+    stage.world.exit(0, 0)
+    if written:
+        status = msgspec.structs.replace(
+            stage.job.status, replica_statuses={"Worker": ReplicaStatus(succeeded=1, succeeded_indexes="0")}
+        )
+        stage.world.api.put(stage.world.kind.resource, msgspec.structs.replace(stage.job, status=status))
+    stage.look()
+    stage.look()
+    [made] = stage.versions()
+    assert made.spec.origin is not None
+    assert made.spec.origin.code_revision == stage.job.status.code_revision == f"{0:040x}"
+
+
 @pytest.mark.parametrize("harm", ["crash before", "crash after", "lost before", "lost after"])
 @pytest.mark.parametrize("write", range(2))
 def test_a_crash_between_the_two_is_made_good(runner: asyncio.Runner, write: int, harm: Harm) -> None:
@@ -243,7 +263,7 @@ def test_somebody_elses_version_of_that_name_is_not_taken(runner: asyncio.Runner
     stage = Stage(job(), runner)
     stage.succeed()
     stage.look()
-    body = model_version.render(stage.world.kind, stage.world.kind.job(stage.job), {})
+    body = model_version.render(stage.world.kind, stage.world.kind.job(stage.job), {}, "")
     taken = stage.world.api.create(MODEL_VERSIONS, body)
     stage.world.api.put(MODEL_VERSIONS, with_metadata(taken, labels={}))
     stage.look()
