@@ -45,8 +45,8 @@ class LocalStorage(Record, frozen=True):
         str,
         Meta(
             max_length=253,
-            description="The node that has it, by its label kubernetes.io/hostname. The replica that leads a job runs "
-            "there, and so does the build.",
+            description="The node that has it, by its label kubernetes.io/hostname. The replica that writes the "
+            "model runs there, and so does the build.",
         ),
     ] = ""
 

@@ -46,6 +46,8 @@ def test_a_job_becomes_an_image_that_a_pod_mounts(
     place = f"{JOBS.format(workspace.namespace)}/{job['metadata']['name']}"
     workspace.cluster.api.create(JOBS.format(workspace.namespace), job)
     until("the job to succeed", lambda: is_true(workspace.cluster.api.get(place), "Succeeded"), deadline=TRAINED)
+    # Nodes of the test bed share the machine's directories, so the model would be found wherever it was written.
+    assert workspace.pod(f"{job['metadata']['name']}-worker-0")["spec"]["nodeName"] == "node1"
     done = workspace.cluster.api.get(place)
     version = ObservedVersion(workspace, done["status"]["modelVersionName"])
     reference = version.built()

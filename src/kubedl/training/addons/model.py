@@ -1,7 +1,7 @@
 """A place for the model, in every pod of a job: what is written there becomes a model version when the job succeeds.
 
-Every container mounts it and is told where. If it is a directory of one node, the replica that leads the job runs on
-that node: by convention it is the one that writes the model.
+Every container mounts it and is told where. If it is a directory of one node, the replica that writes the model runs on
+that node: by convention the one that leads those that train.
 """
 
 from kubedl.api import model_volumes
@@ -14,7 +14,8 @@ from kubedl.training.job import Job, Replica
 from kubedl.training.snapshot import Settings
 
 VARIABLE = "KUBEDL_MODEL_PATH"
-LEADING = ("Master", "Chief", "Launcher", "Worker")  # the first of these that a job has writes the model
+# The first of these that a job has writes the model. A launcher that has workers runs no rank, so none of it is there.
+LEADING = ("Master", "Chief", "Worker")
 
 
 class ModelStorage(Addon):

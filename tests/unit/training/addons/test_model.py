@@ -78,12 +78,13 @@ def test_whoever_writes_the_model_runs_on_its_node() -> None:
         (tf_job().ps(1).workers(2), Replica("Worker", 0)),
         (tf_job().ps(1).chief().workers(2), Replica("Chief", 0)),
         (torch_job().master().workers(2), Replica("Master", 0)),
-        (mpi_job().workers(2).launcher(), Replica("Launcher", 0)),
+        (mpi_job().workers(2).launcher(), Replica("Worker", 0)),
+        (mpi_job().launcher(), Replica("Launcher", 0)),
         (tf_job().evaluator(), Replica("Evaluator", 0)),
     ],
 )
 def test_who_writes_the_model(builder: JobBuilder, expected: Replica) -> None:
-    """Whoever leads; where nobody does, the first worker."""
+    """Whoever leads those that train; where nobody does, the first worker. Rank 0 of MPI is a worker, if it has any."""
     assert writer(builder.kind.job(builder.build())) == expected
 
 
