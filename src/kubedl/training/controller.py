@@ -23,7 +23,7 @@ from kubedl.training import companions, model_version, pods, services, tally
 from kubedl.training.addons import tensorboard
 from kubedl.training.kind import Kind
 from kubedl.training.plan import Creation, Plan
-from kubedl.training.planner import plan
+from kubedl.training.planner import plan, without_version
 from kubedl.training.repair import scope
 from kubedl.training.snapshot import Settings, Snapshot
 from kubedl.training.template import TemplateError
@@ -165,7 +165,7 @@ class JobController:
         for name in decided.confirm:
             await self._writer.expect_absent(made, PODS, name)
         if decided.without_model is not None:
-            await self._leave_model(snapshot, decided.without_model)
+            decided = await self._leave_model(snapshot, decided, decided.without_model)
         status = decided.status
         refusal: Refusal | None = None
         if decided.create_service or decided.creations:
@@ -186,15 +186,16 @@ class JobController:
         if isinstance(refusal, ApiError):  # a template is as bad as it is until somebody edits it
             raise refusal
 
-    async def _leave_model(self, snapshot: Snapshot, otherwise: JobStatus) -> None:
-        """Before the job is over, so that a crash between the two is made good."""
-        made = snapshot.job.made
+    async def _leave_model(self, snapshot: Snapshot, decided: Plan, otherwise: JobStatus) -> Plan:
+        """Before the job is over, so that a crash between the two is made good. Returns what is left to do."""
+        made, commit = snapshot.job.made, decided.status.code_revision
         try:
-            await model_version.leave(self._writer.client, snapshot.kind, snapshot.job, otherwise.code_revision)
+            left = await model_version.leave(self._writer.client, snapshot.kind, snapshot.job, commit)
         except (ForbiddenError, InvalidError, OccupiedError) as refusal:
             status = _blocked(otherwise, made.metadata.generation, refusal, snapshot.now, MODEL_VERSIONS.kind)
             await self._write_status(made, status)
             raise
+        return decided if left else without_version(decided)
 
     async def _create(self, snapshot: Snapshot, decided: Plan) -> Refusal | None:
         made, kind, job = snapshot.job.made, snapshot.kind, snapshot.job
@@ -204,8 +205,7 @@ class JobController:
         work += [self._create_pod(snapshot, creation) for creation in decided.creations]
         size = FIRST_BATCH
         try:
-            if decided.create_service:  # which is thus also the sign that everything before it was made
-                await self._accompany(snapshot)
+            await self._accompany(snapshot, first=decided.create_service)
             while work:
                 batch, work = work[:size], work[size:]
                 await _all(batch)
@@ -217,12 +217,13 @@ class JobController:
                 unsent.close()
         return None
 
-    async def _accompany(self, snapshot: Snapshot) -> None:
+    async def _accompany(self, snapshot: Snapshot, *, first: bool) -> None:
+        """A Service is the sign that all before it was made; not storage, which an operator of old left out."""
         kind, job = snapshot.kind, snapshot.job
         wish: ModelOutput | None = job.spec.model_version
         owner = Owner(job.namespace, job.uid, pods.owner_reference(kind, job))
         await model_volumes.provide(self._writer.client, wish.storage if wish is not None else None, owner)
-        for companion in kind.companions(job):
+        for companion in kind.companions(job) if first else ():
             # One that is there is this very job's, by its name; so the right to read is not needed.
             with suppress(AlreadyExistsError):
                 body = companions.render(kind, job, companion)

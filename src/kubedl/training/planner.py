@@ -4,11 +4,15 @@ A job is over, or cannot be run, or is suspended, or its time is up, or it has s
 or replicas must be started: the first that holds decides.
 """
 
+from dataclasses import replace
+
+import msgspec
+
 from kubedl.api.conditions import find, is_finished, is_true
 from kubedl.api.training import TrainingJob
 from kubedl.training import addons, model_version, repair, tally
 from kubedl.training.addons import cache, code, sync_status
-from kubedl.training.plan import Creation, Draft, Plan
+from kubedl.training.plan import Creation, Draft, Event, Plan
 from kubedl.training.policies import clean, success, ttl
 from kubedl.training.policies.deadline import deadline
 from kubedl.training.policies.dependencies import waits_for
@@ -35,6 +39,18 @@ def plan(snapshot: Snapshot) -> Plan:
     else:
         _run(draft)
     return draft.plan()
+
+
+def without_version(decided: Plan) -> Plan:
+    """The plan of a success that leaves no model version after all; the job says so."""
+    message = "no ModelVersion was made: the replica that writes the model never mounted its storage"
+    conditions = (
+        msgspec.structs.replace(one, message=f"{one.message}; {message}") if one.type == "Succeeded" else one
+        for one in decided.status.conditions
+    )
+    status = msgspec.structs.replace(decided.status, model_version_name="", conditions=tuple(conditions))
+    told = (event for event in decided.events if event.reason != "ModelVersionCreated")
+    return replace(decided, status=status, events=(Event("Warning", "ModelNotMounted", message), *told))
 
 
 def _refusal(made: TrainingJob) -> repair.Outcome | None:

@@ -292,6 +292,38 @@ def test_efs_is_there_before_the_service(runner: asyncio.Runner) -> None:
     assert claim.metadata.controller.uid == world.job.metadata.uid
 
 
+def test_efs_is_there_before_a_pod_of_a_job_that_an_older_operator_began(runner: asyncio.Runner) -> None:
+    """Its Service is no sign of it."""
+    plain, builder = tf_job("train").workers(1), job(storage=EFS)
+    stage = Stage(plain, runner)
+    stage.world.api.put(builder.kind.resource, msgspec.structs.replace(stage.job, spec=builder.build().spec))
+    while stage.world.bind(0, 0) or stage.world.start(0):
+        pass
+    stage.world.refuse(0)
+    writes = [write for _ in range(4) for write in stage.look()]
+    assert [write for write in writes if write.startswith("create")] == [
+        "create persistentvolumeclaims",
+        "create persistentvolumes",
+        "create pods",
+    ]
+
+
+@pytest.mark.parametrize("mounted", [True, False])
+def test_what_a_job_never_wrote_is_not_its_model(runner: asyncio.Runner, mounted: bool) -> None:
+    """The pod that should have written it was made by an operator that knew nothing of models."""
+    stage = Stage(job() if mounted else tf_job("train").workers(1), runner)
+    stage.world.api.put(stage.world.kind.resource, msgspec.structs.replace(stage.job, spec=job().build().spec))
+    stage.succeed()
+    stage.look()
+    stage.look()
+    said = find(stage.job.status.conditions, "Succeeded")
+    assert said is not None
+    assert ("never mounted its storage" in said.message) != mounted
+    assert len(stage.versions()) == mounted
+    assert bool(stage.job.status.model_version_name) == mounted
+    assert stage.look() == []
+
+
 def test_the_images_that_a_job_ran_are_known_by_digest(runner: asyncio.Runner) -> None:
     """As they were written, and as they were pulled; what a runtime does not say is left out."""
 
@@ -311,7 +343,7 @@ def test_the_images_that_a_job_ran_are_known_by_digest(runner: asyncio.Runner) -
     view = job().kind.job(job().build())
 
     def images(server: Any) -> dict[str, str]:  # noqa: ANN401 - plays a client
-        return runner.run(model_version.trained_with(server, view))
+        return model_version.trained_with(view, runner.run(model_version.first_pods(server, view)))
 
     assert images(Server(f"hub/train@{DIGEST}")) == {"train:1": f"hub/train@{DIGEST}"}
     assert images(Server(f"docker-pullable://hub/train@{DIGEST}")) == {"train:1": f"hub/train@{DIGEST}"}
