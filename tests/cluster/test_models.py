@@ -76,6 +76,10 @@ def body(**spec: object) -> Object:
         ({"storage": LOCAL | NFS}, "spec.storage: Invalid value: exactly one of localStorage, nfs, AWSEfs and claim"),
         ({"storage": {"localStorage": {"path": "/m"}}}, "localStorage.nodeName: Required value: the node that has"),
         (
+            {"storage": {"localStorage": {"path": "/m", "nodeName": "Node 1!"}}},
+            "localStorage.nodeName: Invalid value: a node by its label kubernetes.io/hostname",
+        ),
+        (
             {"storage": {"localStorage": {"path": "m", "nodeName": "a"}}},
             "localStorage.path: Invalid value: an absolute",
         ),

@@ -20,7 +20,9 @@ UPWARDS = r"(^|/)\.\.(/|$)"
 NO_MOUNT = "where containers find the model: an absolute path without ':'"
 NO_DIRECTORY = "an absolute path without '..'"
 NO_SUB_PATH = "a path inside the claim: relative, without '..'"
+HOST_NAME = r"^([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$"  # as the API server wants it of every label's value
 NO_NODE = "the node that has the directory"
+NO_HOST_NAME = "a node by its label kubernetes.io/hostname: at most 63 letters, digits, '-', '_' and '.'"
 EXACTLY_ONE = "exactly one of localStorage, nfs, AWSEfs and claim"
 
 MountPath = Annotated[
@@ -54,6 +56,7 @@ class LocalStorage(Record, frozen=True):
         _directory_rule(),
         _mount_rule(),
         Rule("has(self.nodeName) && self.nodeName != ''", NO_NODE, ".nodeName", reason="FieldValueRequired"),
+        Rule(f"!has(self.nodeName) || self.nodeName.matches(r'{HOST_NAME}')", NO_HOST_NAME, ".nodeName"),
     )
 
 
@@ -147,8 +150,8 @@ def complaint(storage: Storage) -> str | None:
         return f"storage: mountPath: {NO_MOUNT}"
     if isinstance(found, LocalStorage | NfsStorage) and not _is_directory(found.path):
         return f"storage: path: {NO_DIRECTORY}"
-    if isinstance(found, LocalStorage) and not found.node_name:
-        return f"storage: localStorage.nodeName: {NO_NODE}"
+    if isinstance(found, LocalStorage) and not (found.node_name and re.fullmatch(HOST_NAME, found.node_name)):
+        return f"storage: localStorage.nodeName: {NO_HOST_NAME if found.node_name else NO_NODE}"
     if isinstance(found, ClaimStorage) and (found.sub_path.startswith("/") or re.search(UPWARDS, found.sub_path)):
         return f"storage: claim.subPath: {NO_SUB_PATH}"
     return None

@@ -11,7 +11,7 @@ from kubedl.api.model import ENDED, GROUP, MODEL_VERSIONS, ModelVersion, ModelVe
 from kubedl.kube.errors import ApiError, ForbiddenError, InvalidError
 from kubedl.models import build_pod
 from kubedl.models.inquiry import NOTHING, Heard, ask
-from kubedl.models.plan import LOOK, OVER, Decision, Sight, decide, stated
+from kubedl.models.plan import LOOK, OVER, Decision, Sight, decide, failed, stated
 from kubedl.runtime.events import Recorder, Reference
 from kubedl.runtime.store import Store
 from kubedl.runtime.writer import OccupiedError, Writer, merge_changes
@@ -22,6 +22,7 @@ from kubedl.wire.meta import Key, Object
 
 BY_OWNER = "owner"
 QUIET = ("Building", "ImageBuilt")  # reasons of which no warning is made
+NOT_MADE = "the build pod cannot be made"
 NEW = timedelta(seconds=10)  # a pod younger than this has no need to explain itself
 
 GRANTS = (
@@ -112,10 +113,12 @@ class ModelVersionController:
         if decided.create is not None:
             try:
                 await self._create(version, decided.create)
-            except (ForbiddenError, InvalidError, OccupiedError) as error:
+            except InvalidError as error:  # a version never changes, so neither does its pod
+                status = failed(sight, decided.create, "PodInvalid", f"{NOT_MADE}: {error.message}")
+            except (ForbiddenError, OccupiedError) as error:
                 refusal = error
                 reason = f"Pod{error.reason or 'Refused'}"
-                status = stated(version, status, reason, f"the build pod cannot be made: {error.message}", sight.now)
+                status = stated(version, status, reason, f"{NOT_MADE}: {error.message}", sight.now)
         await self._write_status(version, status)
         if decided.delete and sight.pod is not None:
             await self._writer.delete(version, PODS, sight.pod, 0 if decided.force else None)

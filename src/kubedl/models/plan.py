@@ -73,8 +73,22 @@ def decide(sight: Sight) -> Decision:
         return Decision(status, delete=over and status.image_build_phase == "ImageBuildSucceeded")
     wrong = complaint(version.spec)
     if wrong is not None:
-        return Decision(_failed(sight, status.attempts, "SpecInvalid", f"spec.{wrong}"))
+        return Decision(failed(sight, status.attempts, "SpecInvalid", f"spec.{wrong}"))
     return _build(sight, max(status.attempts, 1))
+
+
+def failed(sight: Sight, attempt: int, reason: str, message: str) -> ModelVersionStatus:
+    """The status of a version that will have no image."""
+    version = sight.version
+    status = msgspec.structs.replace(
+        version.status,
+        image_build_phase="ImageBuildFailed",
+        image_tag=version.tag,
+        finish_time=sight.now,
+        progress=None,
+        attempts=attempt,
+    )
+    return stated(version, status, reason, message, sight.now)
 
 
 def pause(attempt: int) -> timedelta:
@@ -135,19 +149,6 @@ def _nth(attempt: int, message: str) -> str:
     return message if attempt == 1 else f"attempt {attempt} of {ATTEMPTS}: {message}"
 
 
-def _failed(sight: Sight, attempt: int, reason: str, message: str) -> ModelVersionStatus:
-    version = sight.version
-    status = msgspec.structs.replace(
-        version.status,
-        image_build_phase="ImageBuildFailed",
-        image_tag=version.tag,
-        finish_time=sight.now,
-        progress=None,
-        attempts=attempt,
-    )
-    return stated(version, status, reason, message, sight.now)
-
-
 def _leaving(sight: Sight, attempt: int, since: datetime) -> Decision:
     """A pod whose node does not answer would hold its name for ever."""
     status = _building(sight, attempt, "TryingAgain", "the build pod was deleted; another follows when it is gone")
@@ -179,9 +180,9 @@ def _ended(sight: Sight, attempt: int, pod: Pod) -> Decision:
         return Decision(_built(sight, attempt, answer), delete=True)
     end = _judged(pod, final, answer)
     if end.permanent:
-        return Decision(_failed(sight, attempt, end.reason, end.message))
+        return Decision(failed(sight, attempt, end.reason, end.message))
     if attempt >= ATTEMPTS:
-        return Decision(_failed(sight, attempt, end.reason, f"given up after {attempt} attempts: {end.message}"))
+        return Decision(failed(sight, attempt, end.reason, f"given up after {attempt} attempts: {end.message}"))
     wait = pause(attempt)
     left = min(wait - (sight.now - end.at), wait) if end.at is not None else timedelta()
     message = f"attempt {attempt} of {ATTEMPTS} failed: {end.reason}: {end.message}"

@@ -13,7 +13,7 @@ from kubedl.api.conditions import find
 from kubedl.api.model import MODEL_VERSIONS, ModelVersion
 from kubedl.api.model_volumes import CLAIMS, PERSISTENT_VOLUMES
 from kubedl.kube.client import ListMeta, Page
-from kubedl.kube.errors import ApiError, ForbiddenError, UnsureError
+from kubedl.kube.errors import ApiError, ForbiddenError, InvalidError, UnsureError
 from kubedl.models.controller import BY_OWNER, Caches, ModelVersionController, owner
 from kubedl.runtime.gate import Gate
 from kubedl.runtime.store import Store
@@ -153,6 +153,24 @@ def test_a_refusal_is_quoted_and_tried_again_later(runner: asyncio.Runner) -> No
     assert stage.writes == []
     stage.look()
     assert stage.said == ("ImageBuilding", "Building")
+
+
+def test_a_pod_that_is_called_invalid_is_not_sent_again(
+    runner: asyncio.Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The version cannot be edited, so neither can its pod."""
+    stage = Stage(runner)
+
+    async def refuse(*_: object) -> None:
+        raise InvalidError(422, "Invalid", "spec.nodeSelector: Node 1!")
+
+    monkeypatch.setattr(stage.client, "create", refuse)
+    assert stage.look() is None
+    assert stage.said == ("ImageBuildFailed", "PodInvalid")
+    assert stage.status.message == "the build pod cannot be made: spec.nodeSelector: Node 1!"
+    assert stage.status.finish_time == NOW
+    assert stage.events == ["Warning ModelVersion PodInvalid"]
+    assert (stage.look(), stage.writes) == (None, [])
 
 
 def test_a_pod_of_that_name_that_is_somebody_elses_is_left_alone(runner: asyncio.Runner) -> None:
