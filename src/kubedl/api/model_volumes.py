@@ -109,8 +109,8 @@ def base_name(storage: Storage) -> str:
     """What a single file is called; directories may be called anything."""
     found = place(storage)
     path = found.path if isinstance(found, LocalStorage) else found.sub_path if isinstance(found, ClaimStorage) else ""
-    name = posixpath.basename(path.rstrip("/"))
-    return name if name and ":" not in name else "model"
+    name = posixpath.basename(posixpath.normpath(path))
+    return name if name not in ("", ".") and ":" not in name else "model"
 
 
 async def provide(client: Client, storage: Storage | None, owner: Owner) -> None:

@@ -115,6 +115,11 @@ def test_a_volume_and_a_claim_know_only_each_other() -> None:
     [
         (LOCAL, "resnet.onnx"),
         ({"localStorage": {"path": "/a/b/", "nodeName": "n"}}, "b"),
+        ({"localStorage": {"path": "/models/.", "nodeName": "n"}}, "models"),
+        ({"localStorage": {"path": "//", "nodeName": "n"}}, "model"),
+        ({"claim": {"claimName": "c", "subPath": "runs/./"}}, "runs"),
+        ({"claim": {"claimName": "c", "subPath": "./"}}, "model"),
+        ({"claim": {"claimName": "c", "subPath": "."}}, "model"),
         ({"localStorage": {"path": "/a:b", "nodeName": "n"}}, "model"),
         ({"localStorage": {"path": "/", "nodeName": "n"}}, "model"),
         (NFS, "model"),
