@@ -163,6 +163,7 @@ class ModelVersionStatus(Record, frozen=True):
     signed: Annotated[bool, Meta(description="Whether the image was signed.")] = False
     progress: BuildProgress | None = None
     attempts: Annotated[int, Meta(description="How often the build was begun.")] = 0
+    failures: Annotated[int, Meta(description="How often it failed, and that counts: it is not borne for ever.")] = 0
     conditions: Conditions = ()
     observed_generation: Annotated[int, Meta(description="The generation of the spec that this is about.")] = 0
 

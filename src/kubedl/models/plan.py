@@ -2,7 +2,8 @@
 
 A version has one build pod at a time. How often it was begun is in the status before another attempt is made, so that
 the limit holds wherever the operator dies. An image is named only after the packer has said which digest the registry
-has; a build that trying again cannot help, or that was tried often enough, has failed for good.
+has; a build that trying again cannot help, or that failed often enough, has failed for good. What is nobody's fault, or
+waits for somebody to put a Secret right, does not count; it is tried again, more and more seldom.
 """
 
 import re
@@ -18,7 +19,9 @@ from kubedl.models.order import PERMANENT, Answer
 from kubedl.wire import codec
 from kubedl.wire.core import Pod, Terminated
 
-ATTEMPTS = 6
+FAILURES = 6  # that are borne
+UNCOUNTED = ("Unauthorized", "Stopped")  # reasons of the packer
+TAKEN_AWAY = ("Evicted", "NodeLost", "NodeShutdown", "Preempting", "Shutdown", "Terminated")  # reasons of a kubelet
 FIRST_PAUSE, LONGEST_PAUSE = timedelta(seconds=10), timedelta(minutes=5)
 LOOK = timedelta(seconds=5)  # while a build goes on: how old its progress may be
 PATIENCE = timedelta(seconds=60)  # with a pod that should be gone; a second one beside it would push the same image
@@ -56,6 +59,7 @@ class _End:
     """How a pod ended."""
 
     permanent: bool
+    counts: bool
     reason: str
     message: str
     at: datetime | None
@@ -146,7 +150,7 @@ def _building(sight: Sight, attempt: int, reason: str, message: str) -> ModelVer
 
 def _nth(attempt: int, message: str) -> str:
     """A later attempt is told as one."""
-    return message if attempt == 1 else f"attempt {attempt} of {ATTEMPTS}: {message}"
+    return message if attempt == 1 else f"attempt {attempt}: {message}"
 
 
 def _leaving(sight: Sight, attempt: int, since: datetime) -> Decision:
@@ -179,16 +183,19 @@ def _ended(sight: Sight, attempt: int, pod: Pod) -> Decision:
     if final is not None and final.exit_code == 0 and re.fullmatch(DIGEST, answer.digest):
         return Decision(_built(sight, attempt, answer), delete=True)
     end = _judged(pod, final, answer)
-    if end.permanent:
-        return Decision(failed(sight, attempt, end.reason, end.message))
-    if attempt >= ATTEMPTS:
-        return Decision(failed(sight, attempt, end.reason, f"given up after {attempt} attempts: {end.message}"))
+    failures = sight.version.status.failures + end.counts
+    if end.permanent or failures >= FAILURES:
+        message = end.message if end.permanent else f"given up after {failures} failures: {end.message}"
+        status = failed(sight, attempt, end.reason, message)
+        return Decision(msgspec.structs.replace(status, failures=failures))
     wait = pause(attempt)
     left = min(wait - (sight.now - end.at), wait) if end.at is not None else timedelta()
-    message = f"attempt {attempt} of {ATTEMPTS} failed: {end.reason}: {end.message}"
-    if left <= timedelta():
-        return Decision(_building(sight, attempt + 1, "TryingAgain", message), delete=True)
-    return Decision(_building(sight, attempt, "TryingAgain", message), again=left)
+    often = f"failure {failures} of {FAILURES}" if end.counts else "not counted as a failure"
+    message = f"attempt {attempt}, {often}: {end.reason}: {end.message}"
+    if left > timedelta():
+        return Decision(_building(sight, attempt, "TryingAgain", message), again=left)
+    status = _building(sight, attempt + 1, "TryingAgain", message)
+    return Decision(msgspec.structs.replace(status, failures=failures), delete=True)
 
 
 def _built(sight: Sight, attempt: int, answer: Answer) -> ModelVersionStatus:
@@ -225,12 +232,15 @@ def _answer(final: Terminated | None) -> Answer:
 
 def _judged(pod: Pod, final: Terminated | None, answer: Answer) -> _End:
     """What an end without an image means."""
+    disrupted = pod.condition("DisruptionTarget")
+    counts = pod.status.reason not in TAKEN_AWAY and (disrupted is None or disrupted.status != "True")
     if final is None:  # evicted, or its node is gone
         words = pod.status.message or "the build pod ended before it began"
-        return _End(False, pod.status.reason or "PodLost", words, pod.metadata.creation_timestamp)
+        return _End(False, counts, pod.status.reason or "PodLost", words, pod.metadata.creation_timestamp)
     if answer.reason:
-        return _End(final.exit_code == PERMANENT, answer.reason, answer.message, final.finished_at)
+        counts = counts and answer.reason not in UNCOUNTED
+        return _End(final.exit_code == PERMANENT, counts, answer.reason, answer.message, final.finished_at)
     said = final.message.strip()[-LONGEST_MESSAGE // 2 :]
     words = f"the packer ended with code {final.exit_code}" + (f": {said}" if said else "")
     reason = final.reason if final.reason not in ("", "Error", "Completed") else "PackerFailed"
-    return _End(final.exit_code == PERMANENT, reason, words, final.finished_at)
+    return _End(final.exit_code == PERMANENT, counts, reason, words, final.finished_at)

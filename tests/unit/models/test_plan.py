@@ -8,13 +8,14 @@ import pytest
 
 from kubedl.api.conditions import find
 from kubedl.api.model import BuildProgress, ModelVersion
+from kubedl.models.build_pod import ATTEMPT
 from kubedl.models.order import Answer
-from kubedl.models.plan import ATTEMPTS, LONGEST_MESSAGE, LONGEST_PAUSE, LOOK, PATIENCE, Decision, Sight, decide, pause
+from kubedl.models.plan import FAILURES, LONGEST_MESSAGE, LONGEST_PAUSE, LOOK, PATIENCE, Decision, Sight, decide, pause
 from kubedl.wire import codec
-from kubedl.wire.core import Pod
+from kubedl.wire.core import Pod, PodCondition
 from tests.training_builders import NOW, after
 from tests.unit.models.versions import DIGEST, OTHER, building, ended, pod, unschedulable, version, waiting
-from tests.unit.training.api_model import with_metadata
+from tests.unit.training.api_model import with_metadata, with_status
 
 
 def look(one: ModelVersion, found: Pod | None = None, seconds: float = 0, **more: Any) -> Decision:  # noqa: ANN401
@@ -89,22 +90,32 @@ def test_a_packer_that_cannot_even_say_why() -> None:
     assert len(decided.status.message) <= LONGEST_MESSAGE
 
 
-@pytest.mark.parametrize(
-    ("found", "reason"),
-    [
-        (ended(1, reason="RegistryDown", message="503"), "RegistryDown: 503"),
-        (ended(137, why="OOMKilled"), "OOMKilled: the packer ended with code 137"),
-        (pod(phase="Failed", reason="Evicted", message="disk"), "Evicted: disk"),
-        (pod(phase="Failed"), "PodLost: the build pod ended before it began"),
-    ],
-)
+TAKEN = (PodCondition(type="DisruptionTarget", status="True", reason="EvictionByEvictionAPI"),)
+COUNTED = [
+    (ended(1, reason="RegistryDown", message="503"), "RegistryDown: 503"),
+    (ended(137, why="OOMKilled"), "OOMKilled: the packer ended with code 137"),
+    (pod(phase="Failed", reason="NodeAffinity", message="no"), "NodeAffinity: no"),
+    (pod(phase="Failed"), "PodLost: the build pod ended before it began"),
+]
+UNCOUNTED = [
+    (ended(1, reason="Unauthorized", message="wrong password"), "Unauthorized: wrong password"),
+    (ended(1, reason="Stopped", message="told to end"), "Stopped: told to end"),
+    (pod(phase="Failed", reason="Evicted", message="disk"), "Evicted: disk"),
+    (with_status(ended(137), conditions=TAKEN), "PackerFailed: the packer ended with code 137"),
+]
+
+
+@pytest.mark.parametrize(("found", "reason"), COUNTED + UNCOUNTED)
 def test_what_may_help_is_tried_again_after_a_pause(found: Pod, reason: str) -> None:
     """The attempt is counted before its pod goes, and the pod is kept until then."""
+    counts = (found, reason) in COUNTED
     waits = look(building(), found, seconds=4)
     assert (said(waits), waits.delete, waits.again) == (("ImageBuilding", "TryingAgain"), False, timedelta(seconds=6))
-    assert waits.status.message == f"attempt 1 of {ATTEMPTS} failed: {reason}"
+    often = f"failure 1 of {FAILURES}" if counts else "not counted as a failure"
+    assert (waits.status.message, waits.status.failures) == (f"attempt 1, {often}: {reason}", 0)
     goes = look(building(), found, seconds=10)
     assert (goes.status.attempts, goes.delete, goes.create) == (2, True, None)
+    assert goes.status.failures == counts
 
 
 def test_a_counted_attempt_goes_and_the_next_one_comes() -> None:
@@ -113,7 +124,7 @@ def test_a_counted_attempt_goes_and_the_next_one_comes() -> None:
     assert (said(stays)[0], stays.delete, stays.create) == ("ImageBuilding", True, None)
     comes = look(building(2))
     assert (comes.create, comes.status.attempts) == (2, 2)
-    assert comes.status.message == f"attempt 2 of {ATTEMPTS}: the build pod is starting"
+    assert comes.status.message == "attempt 2: the build pod is starting"
 
 
 def test_pauses_grow_up_to_a_limit() -> None:
@@ -121,14 +132,26 @@ def test_pauses_grow_up_to_a_limit() -> None:
     assert [pause(attempt).total_seconds() for attempt in (1, 2, 3, 6, 9, 10**9)] == [10, 20, 40, 300, 300, 300]
     assert look(building(), ended(1, at=None)).delete
     assert look(building(), ended(1, at=after(10**9))).again == pause(1)
-    assert pause(ATTEMPTS) <= LONGEST_PAUSE
+    assert pause(FAILURES) <= LONGEST_PAUSE
 
 
 def test_it_is_not_tried_for_ever() -> None:
-    """The number of attempts is in the status."""
-    decided = look(building(ATTEMPTS), ended(1, attempt=ATTEMPTS, reason="RegistryDown", message="503"))
+    """The number of failures is in the status."""
+    decided = look(building(9, failures=FAILURES - 1), ended(1, attempt=9, reason="RegistryDown", message="503"))
     assert said(decided) == ("ImageBuildFailed", "RegistryDown")
-    assert decided.status.message == f"given up after {ATTEMPTS} attempts: 503"
+    assert (decided.status.failures, decided.status.attempts) == (FAILURES, 9)
+    assert decided.status.message == f"given up after {FAILURES} failures: 503"
+
+
+@pytest.mark.parametrize(("found", "_"), UNCOUNTED)
+def test_what_is_nobodys_fault_or_can_be_put_right_is_tried_for_ever(found: Pod, _: str) -> None:
+    """As seldom as anything is: a password may be put right the next day."""
+    found = with_metadata(found, labels={**found.metadata.labels, ATTEMPT: "100"})
+    before = building(100, failures=FAILURES - 1)
+    waits = look(before, found)
+    assert (said(waits), waits.again) == (("ImageBuilding", "TryingAgain"), LONGEST_PAUSE)
+    goes = look(before, found, seconds=LONGEST_PAUSE.total_seconds())
+    assert (goes.delete, goes.status.attempts, goes.status.failures) == (True, 101, FAILURES - 1)
 
 
 def test_a_pod_that_somebody_deleted_is_made_again_and_not_counted() -> None:
