@@ -1,19 +1,20 @@
 """Images on nodes before a pod asks for them: one ImagePullJob of OpenKruise for each built version that wishes so.
 
 The job is made once and belongs to its version. How it goes is asked for, not watched: few versions are being pulled
-at a time, and where nobody wishes it OpenKruise is never asked for. What came of it stays in the version's condition,
-also when somebody deletes the job.
+at a time, and where nobody wishes it OpenKruise is never asked for. Where it is missing, one question a minute does for
+all versions, and none is asked for one whose build is long over: the day it is installed nobody pulls the images of
+years. What came of it stays in the version's condition, also when somebody deletes the job.
 """
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
 import msgspec
 
 from kubedl.api.conditions import Condition, find, set_condition
 from kubedl.api.model import MODEL_VERSIONS, ModelVersion, PreWarm
-from kubedl.kube.errors import ForbiddenError, InvalidError, NotFoundError
+from kubedl.kube.errors import ApiError, ForbiddenError, InvalidError, NotFoundError
 from kubedl.models.build_pod import owner_of
 from kubedl.runtime.store import Store
 from kubedl.runtime.writer import OccupiedError, Writer, merge_changes
@@ -24,9 +25,12 @@ from kubedl.wire.meta import Key, ObjectMeta, Record, Resource
 GROUP = "apps.kruise.io"
 CONDITION = "PreWarmed"
 PREFIX, LONGEST_NAME = "pre-warm-", 63  # OpenKruise puts the name into labels
-LOOK, LOOK_FOR_KRUISE = 10.0, 60.0  # seconds
+LOOK = 10.0  # seconds
+LOOK_FOR_KRUISE = timedelta(minutes=1)
+PATIENCE = timedelta(hours=1)  # after the build, with a cluster that does not take the job
+LONG_AGO = datetime(1, 1, 1, tzinfo=UTC)
 MOST_NAMED = 10  # nodes in a message
-FINAL = ("Pulled", "PullFailed", "NoNodes", "JobGone", "NameTaken")  # reasons after which nothing more is done
+FINAL = ("Pulled", "PullFailed", "NoNodes", "JobGone", "NameTaken", "GivenUp")  # after these nothing more is done
 
 GRANTS = (Grant(GROUP, ("imagepulljobs",), ("get", "create"), "Have OpenKruise pull model images to nodes."),)
 
@@ -63,6 +67,7 @@ class PreWarming:
         self._versions = versions
         self._writer = writer
         self._clock = clock
+        self._ask_again = LONG_AGO  # before then OpenKruise is taken for missing, whichever version wishes for it
 
     async def reconcile(self, key: Key) -> float | None:
         """Look at one version; returns in how many seconds to look again without being asked."""
@@ -72,16 +77,11 @@ class PreWarming:
             return None
         try:
             found = await self._job(version, wish)
-        except NotFoundError:
-            missing = f"the cluster does not know {IMAGE_PULL_JOBS.name}; install OpenKruise"
-            await self._say(version, "False", "KruiseNotInstalled", missing)
-            return LOOK_FOR_KRUISE
         except OccupiedError as error:
             await self._say(version, "False", error.reason, error.message)
             return None
-        except (ForbiddenError, InvalidError) as error:
-            await self._say(version, "False", f"Job{error.reason or 'Refused'}", error.message)
-            raise  # the queue waits longer each time
+        except (NotFoundError, ForbiddenError, InvalidError) as error:
+            return await self._refused(version, error)
         if found is None:
             await self._say(version, "Unknown", "JobGone", "the ImagePullJob was deleted before it had ended")
             return None
@@ -90,6 +90,8 @@ class PreWarming:
 
     async def _job(self, version: ModelVersion, wish: PreWarm) -> ImagePullJob | None:
         """The job, made if it never was; None if somebody has deleted it."""
+        if self._clock() < self._ask_again:
+            raise NotFoundError(404, "", "as another version has heard")
         try:
             found = await self._writer.client.get(IMAGE_PULL_JOBS, Key(version.metadata.namespace, name_of(version)))
         except NotFoundError:
@@ -101,6 +103,25 @@ class PreWarming:
         if reference is None or reference.uid != version.metadata.uid:
             raise OccupiedError(IMAGE_PULL_JOBS.kind, found.metadata.name)
         return found
+
+    async def _refused(self, version: ModelVersion, error: ApiError) -> float | None:
+        """Say so and come back, for some time."""
+        reason, message = f"Job{error.reason or 'Refused'}", error.message
+        if isinstance(error, NotFoundError):
+            reason, message = (
+                "KruiseNotInstalled",
+                f"the cluster does not know {IMAGE_PULL_JOBS.name}; install OpenKruise",
+            )
+        now, built = self._clock(), version.status.finish_time or LONG_AGO
+        if now - built >= PATIENCE:
+            await self._say(version, "False", "GivenUp", f"{reason} for too long after the build: {message}")
+            return None
+        await self._say(version, "False", reason, message)
+        if not isinstance(error, NotFoundError):
+            raise error  # the queue waits longer each time
+        if now >= self._ask_again:
+            self._ask_again = now + LOOK_FOR_KRUISE
+        return (self._ask_again - now).total_seconds()
 
     async def _say(self, version: ModelVersion, state: State, reason: str, message: str) -> None:
         generation = version.metadata.generation

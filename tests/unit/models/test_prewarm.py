@@ -1,6 +1,7 @@
 """Images on nodes: one job for a built version, whatever happens to operator, job and OpenKruise."""
 
 import asyncio
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
@@ -14,6 +15,7 @@ from kubedl.models.prewarm import (
     IMAGE_PULL_JOBS,
     LOOK,
     LOOK_FOR_KRUISE,
+    PATIENCE,
     ImagePullJob,
     PreWarming,
     PullStatus,
@@ -25,6 +27,7 @@ from kubedl.models.prewarm import (
 from kubedl.runtime.gate import Gate
 from kubedl.runtime.store import Store
 from kubedl.runtime.writer import Writer
+from kubedl.wire import codec
 from kubedl.wire.meta import Key, ObjectMeta
 from tests.training_builders import NAMESPACE, NOW
 from tests.unit.models.versions import DIGEST, NAME, UID, version
@@ -36,7 +39,7 @@ if TYPE_CHECKING:
 KEY = Key(NAMESPACE, NAME)
 JOB = Key(NAMESPACE, f"pre-warm-{NAME}")
 IMAGE = f"hub/resnet@{DIGEST}"
-BUILT = {"imageBuildPhase": "ImageBuildSucceeded", "image": IMAGE}
+BUILT = {"imageBuildPhase": "ImageBuildSucceeded", "image": IMAGE, "finishTime": codec.plain(NOW)}
 WISH: dict[str, Any] = {"nodeSelector": {"pool": "gpu"}, "parallelism": 2, "timeoutSeconds": 60, "secretName": "hub"}
 
 
@@ -52,15 +55,17 @@ class Stage:
         self.writes: list[str] = []
         self.installed = True
         self.api.put(MODEL_VERSIONS, one or wishing())
+        self._versions: Store[ModelVersion] = Store()
+        self.client = ClientModel(self.api, self._write)
+        writer = Writer(cast("Client", self.client), Gate({}))
+        self._controller = PreWarming(self._versions, writer, clock=lambda: self.api.now)
 
-    def look(self, harm: tuple[int, Harm] | None = None) -> float | None:
+    def look(self, harm: tuple[int, Harm] | None = None, name: str = NAME) -> float | None:
         """Reconcile; returns when to look again."""
         self.writes.clear()
-        versions: Store[ModelVersion] = Store()
-        versions.replace(list(self.api.all(MODEL_VERSIONS)))
-        client = cast("Client", ClientModel(self.api, self._write, harm=harm))
-        controller = PreWarming(versions, Writer(client, Gate({})), clock=lambda: self.api.now)
-        return asyncio.run(controller.reconcile(KEY))
+        self.client.harm, self.client.writes, self.client.dead = harm, 0, False
+        self._versions.replace(list(self.api.all(MODEL_VERSIONS)))
+        return asyncio.run(self._controller.reconcile(Key(NAMESPACE, name)))
 
     def pulled(self, **status: Any) -> None:  # noqa: ANN401 - whatever OpenKruise says
         """OpenKruise says something."""
@@ -75,6 +80,7 @@ class Stage:
 
     def _write(self, verb: str, resource: Any, _: object) -> None:  # noqa: ANN401 - of any kind
         if resource is IMAGE_PULL_JOBS and not self.installed:
+            self.writes.append("in vain")
             raise NotFoundError(404, "", "the server could not find the requested resource")
         self.writes.append(f"{verb} {resource.plural}")
 
@@ -120,12 +126,44 @@ def test_a_job_that_somebody_deleted_is_not_made_again() -> None:
 def test_without_openkruise_the_version_says_so_until_it_is_there() -> None:
     stage = Stage()
     stage.installed = False
-    assert stage.look() == LOOK_FOR_KRUISE
+    assert stage.look() == LOOK_FOR_KRUISE.total_seconds()
     assert (stage.said.status, stage.said.reason) == ("False", "KruiseNotInstalled")
     assert "install OpenKruise" in stage.said.message
     stage.installed = True
+    stage.api.now += LOOK_FOR_KRUISE
     assert stage.look() == LOOK
     assert stage.said.reason == "Pulling"
+
+
+def test_openkruise_is_looked_for_once_for_all_versions() -> None:
+    stage = Stage()
+    stage.installed = False
+    stage.api.put(MODEL_VERSIONS, with_metadata(wishing(), name="another", uid="another"))
+    stage.look()
+    assert stage.writes == ["in vain", "patch modelversions"]
+    stage.api.now += LOOK_FOR_KRUISE / 4
+    assert stage.look(name="another") == LOOK_FOR_KRUISE.total_seconds() * 3 / 4
+    assert stage.writes == ["patch modelversions"]
+
+
+@pytest.mark.parametrize("finished", [NOW, None])
+def test_nobody_waits_for_openkruise_for_ever(finished: datetime | None) -> None:
+    """So that the day it comes is not the day on which all images of years are pulled."""
+    stage = Stage(wishing({**BUILT, "finishTime": codec.plain(finished)}))
+    stage.installed = False
+    stage.api.now += PATIENCE
+    assert stage.look() is None
+    assert (stage.said.status, stage.said.reason) == ("False", "GivenUp")
+    assert "install OpenKruise" in stage.said.message
+    stage.installed = True
+    assert (stage.look(), stage.writes) == (None, [])
+
+
+def test_nor_for_a_right_or_a_quota() -> None:
+    stage = Stage()
+    stage.api.now += PATIENCE
+    assert stage.look((0, "refused")) is None
+    assert (stage.said.reason, "exceeded quota" in stage.said.message) == ("GivenUp", True)
 
 
 def test_a_job_of_somebody_else_is_left_alone() -> None:
