@@ -168,14 +168,16 @@ def test_a_directory_of_a_node_is_refused_where_pods_are_restricted(restricted: 
 
 
 def test_a_model_outlives_its_deletion_while_versions_name_it(world: World) -> None:
-    """And no version goes with it."""
+    """As it was; and no version goes with it."""
     build = PlayedBuild(world, "version")
     build.create(storage=CLAIM)
     build.until_model(versionCount=1)
     server, place = world.sightings.connection, f"{MODELS.format(world.namespace)}/resnet"
+    server.patch(place, {"spec": {"description": "cats, dogs"}})
     before = server.get(place)["metadata"]["uid"]
     server.delete(place)
     world.until("another Model", lambda: _uid(world) not in (None, before))
+    assert server.get(place)["spec"] == {"description": "cats, dogs"}
     build.until_model(versionCount=1)
     assert build.status()["imageBuildPhase"] == "ImageBuilding"
 

@@ -54,7 +54,7 @@ def add_modelling(
     building.watch(pods, builds.version_of)
     manager.add(building, versions, pods)
 
-    models = manager.cache(MODELS, scope)
+    models = manager.cache(MODELS, scope, {catalogue.BY_NAME: lambda model: model.metadata.key}, catalogue.BY_NAME)
     gate = Gate({MODELS: models})
     lists = ModelController(catalogue.Caches(models, versions), Writer(manager.client, gate), recorder)
     listing = run(MODELS.kind, lists.reconcile, gate)

@@ -1,13 +1,13 @@
 """Models: each lists its versions, and is there as long as a version names it.
 
 A version belongs to its Model by name alone and is never deleted with it: a Model that somebody deletes while versions
-name it is made again, so that no record of an image is lost by the deletion of a name.
+name it is made again as it was, so that no record of an image is lost by the deletion of a name.
 """
 
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any, Literal
 
 from kubedl.api.model import BY_MODEL, GROUP, MODEL_VERSIONS, MODELS, Model, ModelStatus, ModelVersion, VersionInfo
 from kubedl.kube.errors import AlreadyExistsError, ForbiddenError, InvalidError
@@ -16,9 +16,10 @@ from kubedl.runtime.store import Store
 from kubedl.runtime.writer import Writer, merge_changes
 from kubedl.schema.rbac import READ, Grant
 from kubedl.wire import codec
-from kubedl.wire.meta import Key
+from kubedl.wire.meta import Key, ObjectMeta, Resource
 
 MOST_LISTED = 100  # versions in a status, so that it stays small enough to be written
+BY_NAME = "name"
 LONG_AGO = datetime(1, 1, 1, tzinfo=UTC)
 
 GRANTS = (
@@ -31,7 +32,7 @@ GRANTS = (
 class Caches:
     """What the controller reads."""
 
-    models: Store[Model]
+    models: Store[Model]  # with the index BY_NAME, by which it remembers what was deleted
     versions: Store[ModelVersion]  # with the index BY_MODEL
 
 
@@ -47,31 +48,44 @@ class ModelController:
         """Look at one model, whether it is there or only named."""
         versions = [one for one in self._caches.versions.by(BY_MODEL, key) if one.metadata.deletion_timestamp is None]
         model = self._caches.models.get(key)
-        if model is None:
-            if versions and key.name:
-                await self._make(key, newest(versions)[-1])
-        elif model.metadata.deletion_timestamp is None:
+        if model is None and versions and key.name:
+            await self._make(key, newest(versions))
+            return None
+        self._caches.models.forget(key)  # it is there again, or nobody needs it
+        if model is not None and model.metadata.deletion_timestamp is None:
             changes = merge_changes(codec.plain(model.status), codec.plain(summary(versions)))
             if changes:
                 await self._writer.patch_status(MODELS, model, changes)
         return None
 
-    async def _make(self, key: Key, first: ModelVersion) -> None:
+    async def _make(self, key: Key, versions: list[ModelVersion]) -> None:
+        """For these versions, the newest first."""
+        before = next(reversed(self._caches.models.deleted(key)), None)
         body = {
             "apiVersion": MODELS.api_version,
             "kind": MODELS.kind,
             "metadata": {"name": key.name, "namespace": key.namespace},
-            "spec": {},
+            "spec": codec.plain(before.spec) if before is not None else {},
         }
         try:
-            with suppress(AlreadyExistsError):  # whoever made it: the name is what was asked for
-                await self._writer.client.create(MODELS, key.namespace, body)
+            made = await self._writer.client.create(MODELS, key.namespace, body)
+        except AlreadyExistsError:
+            return  # whoever made it: the name is what was asked for
         except (ForbiddenError, InvalidError) as refusal:
-            meta = first.metadata
-            about = Reference(MODEL_VERSIONS.api_version, MODEL_VERSIONS.kind, meta.namespace, meta.name, meta.uid)
             message = f"Model {key.name} cannot be made: {refusal.message}"
-            self._recorder.event(about, "Warning", "ModelBlocked", message)
+            self._tell(MODEL_VERSIONS, versions[-1].metadata, "Warning", "ModelBlocked", message)
             raise
+        if before is not None:
+            message = (
+                f"the Model was deleted and is made again: {len(versions)} ModelVersions name it; delete them first"
+            )
+            self._tell(MODELS, made.metadata, "Normal", "ModelMadeAgain", message)
+
+    def _tell(
+        self, resource: Resource[Any], meta: ObjectMeta, kind: Literal["Normal", "Warning"], reason: str, message: str
+    ) -> None:
+        about = Reference(resource.api_version, resource.kind, meta.namespace, meta.name, meta.uid)
+        self._recorder.event(about, kind, reason, message)
 
 
 def newest(versions: Iterable[ModelVersion]) -> list[ModelVersion]:

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from kubedl.api.model import BY_MODEL, MODEL_VERSIONS, MODELS, Model, ModelVersion, VersionInfo, model_key
+from kubedl.api.model import BY_MODEL, MODEL_VERSIONS, MODELS, Model, ModelSpec, ModelVersion, VersionInfo, model_key
 from kubedl.kube.errors import ApiError
-from kubedl.models.catalogue import MOST_LISTED, Caches, ModelController, summary
+from kubedl.models.catalogue import BY_NAME, MOST_LISTED, Caches, ModelController, summary
 from kubedl.runtime.gate import Gate
 from kubedl.runtime.store import Store
 from kubedl.runtime.writer import Writer
-from kubedl.wire.meta import Key, Resource
+from kubedl.wire.meta import Key, ObjectMeta, Resource
 from tests.training_builders import NAMESPACE, NOW, after
 from tests.unit.models.versions import DIGEST, version
 from tests.unit.training.api_model import ApiModel, ClientModel, Harm, with_metadata
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from kubedl.runtime.events import Recorder
 
 KEY = Key(NAMESPACE, "resnet")
+DESCRIBED = Model(
+    metadata=ObjectMeta(name=KEY.name, namespace=NAMESPACE, uid="described"), spec=ModelSpec(description="cats, dogs")
+)
 IMAGE = f"hub/resnet@{DIGEST}"
 
 
@@ -42,19 +45,21 @@ class Stage:
         self.api = ApiModel(NOW)
         self.events: list[str] = []
         self.writes: list[str] = []
+        self.models: Store[Model] = Store({BY_NAME: lambda model: model.metadata.key}, BY_NAME)
+        self._versions: Store[ModelVersion] = Store({BY_MODEL: model_key})
+        self._client = ClientModel(self.api, self._write)
+        writer = Writer(cast("Client", self._client), Gate({}))
+        self._controller = ModelController(Caches(self.models, self._versions), writer, cast("Recorder", self))
         for one in versions:
             self.api.put(MODEL_VERSIONS, one)
 
     def look(self, harm: tuple[int, Harm] | None = None) -> list[str]:
         """What is written."""
         self.writes.clear()
-        models: Store[Model] = Store()
-        versions: Store[ModelVersion] = Store({BY_MODEL: model_key})
-        models.replace(list(self.api.all(MODELS)))
-        versions.replace(list(self.api.all(MODEL_VERSIONS)))
-        client = cast("Client", ClientModel(self.api, self._write, harm=harm))
-        controller = ModelController(Caches(models, versions), Writer(client, Gate({})), cast("Recorder", self))
-        assert asyncio.run(controller.reconcile(KEY)) is None
+        self.models.replace(list(self.api.all(MODELS)))
+        self._versions.replace(list(self.api.all(MODEL_VERSIONS)))
+        self._client.harm, self._client.writes = harm, 0
+        assert asyncio.run(self._controller.reconcile(KEY)) is None
         return list(self.writes)
 
     def event(self, about: Any, kind: str, reason: str, _: str) -> None:  # noqa: ANN401 - a reference
@@ -99,14 +104,35 @@ def test_a_status_stays_small() -> None:
 
 
 def test_a_model_that_is_deleted_comes_back_while_versions_name_it() -> None:
-    """No version goes with it."""
-    stage = Stage(made("a", built=True))
+    """As it was, and not in silence. No version goes with it."""
+    stage = Stage(made("a", built=True), made("b"))
+    stage.api.put(MODELS, with_metadata(DESCRIBED, uid="first"))
     stage.look()
+    assert (stage.look(), stage.events) == ([], [])
+    stage.api.drop(MODELS, KEY)
+    with pytest.raises(ApiError):
+        stage.look((0, "refused"))
+    assert stage.look() == ["create models"]
+    assert stage.model is not None
+    assert stage.model.spec == DESCRIBED.spec
+    assert stage.model.metadata.uid != "first"
+    assert stage.events == ["Warning ModelVersion a ModelBlocked", "Normal Model resnet ModelMadeAgain"]
+    assert stage.look() == ["patch models"]
+    assert stage.models.deleted(KEY) == []
+    assert len(list(stage.api.all(MODEL_VERSIONS))) == 2
+
+
+def test_a_model_that_nobody_needed_is_forgotten() -> None:
+    """A version that comes later has a Model of its own."""
+    stage = Stage()
+    stage.api.put(MODELS, DESCRIBED)
     stage.look()
     stage.api.drop(MODELS, KEY)
+    assert stage.look() == []
+    stage.api.put(MODEL_VERSIONS, made("a"))
     assert stage.look() == ["create models"]
-    assert stage.look() == ["patch models"]
-    assert len(list(stage.api.all(MODEL_VERSIONS))) == 1
+    assert stage.model is not None
+    assert (stage.model.spec.description, stage.events) == ("", [])
 
 
 def test_versions_that_go_do_not_count() -> None:
