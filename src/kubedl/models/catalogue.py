@@ -14,7 +14,7 @@ from kubedl.kube.errors import AlreadyExistsError, ForbiddenError, InvalidError
 from kubedl.runtime.events import Recorder, Reference
 from kubedl.runtime.store import Store
 from kubedl.runtime.writer import Writer, merge_changes
-from kubedl.schema.rbac import READ, Grant
+from kubedl.schema.rbac import Grant
 from kubedl.wire import codec
 from kubedl.wire.meta import Key, ObjectMeta, Resource
 
@@ -23,7 +23,7 @@ BY_NAME = "name"
 LONG_AGO = datetime(1, 1, 1, tzinfo=UTC)
 
 GRANTS = (
-    Grant(GROUP, ("models",), (*READ, "create"), "Follow models, and make those that only a version names."),
+    Grant(GROUP, ("models",), ("list", "watch", "create"), "Follow models, and make those that only a version names."),
     Grant(GROUP, ("models/status",), ("patch",), "List the versions of models."),
 )
 

@@ -7,7 +7,7 @@ import pytest
 
 from kubedl.api.model import BY_MODEL, MODEL_VERSIONS, MODELS, Model, ModelSpec, ModelVersion, VersionInfo, model_key
 from kubedl.kube.errors import ApiError
-from kubedl.models.catalogue import BY_NAME, MOST_LISTED, Caches, ModelController, summary
+from kubedl.models.catalogue import BY_NAME, GRANTS, MOST_LISTED, Caches, ModelController, summary
 from kubedl.runtime.gate import Gate
 from kubedl.runtime.store import Store
 from kubedl.runtime.writer import Writer
@@ -145,6 +145,14 @@ def test_versions_that_go_do_not_count() -> None:
     assert stage.look() == ["patch models"]
     assert stage.model is not None
     assert stage.model.status == summary([])
+
+
+def test_no_right_that_nobody_uses() -> None:
+    """Models are followed and made, never asked for one by one, and never edited or deleted."""
+    assert {resource: grant.verbs for grant in GRANTS for resource in grant.resources} == {
+        "models": ("list", "watch", "create"),
+        "models/status": ("patch",),
+    }
 
 
 def test_a_model_that_cannot_be_made_is_told_about_its_first_version() -> None:
