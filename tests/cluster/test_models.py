@@ -88,6 +88,11 @@ def body(**spec: object) -> Object:
         ({"storage": {"claim": {"claimName": "c", "subPath": "../x"}}}, "claim.subPath: Invalid value: a path inside"),
         ({"storage": {"AWSEfs": {}}}, "spec.storage.AWSEfs.volumeHandle: Required value"),
         ({"registry": {"credentials": {}}}, "spec.registry.credentials.secretName: Required value"),
+        ({"registry": {"authority": {}}}, "spec.registry.authority.secretName: Required value"),
+        (
+            {"registry": {"insecure": True, "authority": {"secretName": "ca"}}},
+            "spec.registry.authority: Invalid value: an insecure registry's certificate is not checked",
+        ),
         ({"registry": {"password": "x"}}, 'unknown field "spec.registry.password"'),
     ],
 )
@@ -130,7 +135,8 @@ def test_a_version_is_made_once(ready_stage: Stage, namespace: str) -> None:
 def test_the_build_pod_is_one_that_the_api_server_takes(ready_stage: Stage, namespace: str, storage: Object) -> None:
     """Every field by its name, none unknown."""
     api = ready_stage.cluster.api
-    made = api.create(f"{VERSIONS.format(namespace)}?{TRY}", body(storage=storage, signing={"secretName": "keys"}))
+    more: Object = {"signing": {"secretName": "keys"}, "registry": {"authority": {"secretName": "company"}}}
+    made = api.create(f"{VERSIONS.format(namespace)}?{TRY}", body(storage=storage, **more))
     version = MODEL_VERSIONS.decoder.decode(codec.encode(made))
     assert version.spec.storage is not None
     pod = build_pod.render(version, version.spec.storage, 1, "packer")

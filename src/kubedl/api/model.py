@@ -33,6 +33,7 @@ NO_NAME = "the Model that gets a new version: lower-case letters, digits, '-' an
 NO_REPOSITORY = "the repository that the image is pushed to, as in modelhub/resnet, without a tag"
 NO_TAG = "a tag: letters, digits, '.', '_' and '-', at most 128"
 NO_PARENT = "a model image by its digest, as in modelhub/resnet@sha256:…"
+NO_CHECK = "an insecure registry's certificate is not checked; remove insecure, or the authority"
 NO_STORAGE = "where the model lies"
 MADE_ONCE = "a version is made once and never changes; make a new ModelVersion"
 
@@ -49,6 +50,15 @@ class Credentials(Record, frozen=True):
     ]
 
 
+class Authority(Record, frozen=True):
+    """Who vouches for the registry."""
+
+    secret_name: Annotated[
+        str,
+        Meta(min_length=1, max_length=253, description="A Secret with ca.crt: certificates of authorities, as PEM."),
+    ]
+
+
 class Registry(Record, frozen=True):
     """How the registry is spoken to."""
 
@@ -58,6 +68,16 @@ class Registry(Record, frozen=True):
     credentials: (
         Annotated[Credentials, Meta(description="Who may push; by default the Secret regcred, if there is one.")] | None
     ) = None
+    authority: (
+        Annotated[
+            Authority, Meta(description="Who vouches for the registry, beside those that the packer's image knows.")
+        ]
+        | None
+    ) = None
+
+    __rules__: ClassVar[tuple[Rule, ...]] = (
+        Rule("!has(self.authority) || !has(self.insecure) || !self.insecure", NO_CHECK, ".authority"),
+    )
 
 
 class Signing(Record, frozen=True):

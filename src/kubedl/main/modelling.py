@@ -1,7 +1,10 @@
 """The part of the operator that makes images of models, put together."""
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
 from datetime import datetime
+
+import structlog
 
 from kubedl.api.model import BY_MODEL, MODEL_VERSIONS, MODELS, model_key
 from kubedl.api.model_volumes import CLAIM_NAMESPACE, PERSISTENT_VOLUMES
@@ -19,7 +22,10 @@ from kubedl.runtime.metrics import Metrics
 from kubedl.runtime.writer import Writer
 from kubedl.wire.core import PODS
 
+log = structlog.get_logger()
+
 WORKERS = 8
+PROXIES = ("HTTPS_PROXY", "NO_PROXY")
 PACKER_IMAGE = "kubedl/packer"
 GRANTS = (*controller.GRANTS, *catalogue.GRANTS, *prewarm.GRANTS, *released.GRANTS)
 
@@ -47,6 +53,7 @@ def add_modelling(
         Writer(manager.client, gate),
         recorder,
         packer_image=packer_image,
+        proxies=proxies(os.environ),
         clock=clock,
     )
     building = run(MODEL_VERSIONS.kind, builds.reconcile, gate)
@@ -73,3 +80,12 @@ def add_modelling(
     removing = run("released volumes", ReleasedVolumes(volumes, Writer(manager.client, gate)).reconcile, gate)
     removing.watch(volumes, lambda volume: (volume.metadata.key,))
     manager.add(removing, volumes)
+
+
+def proxies(environment: Mapping[str, str]) -> dict[str, str]:
+    """The operator's own, for build pods in the same network. A password stays here: people may read pods."""
+    found = {name: environment.get(name) or environment.get(name.lower(), "") for name in PROXIES}
+    if "@" in found["HTTPS_PROXY"]:
+        log.warning("build pods are not told of HTTPS_PROXY, which has a password that everybody would see")
+        return {}
+    return {name: value for name, value in found.items() if value}

@@ -1,9 +1,11 @@
 """The pod that builds a version's image: the packer, under PodSecurity *restricted*, the model mounted read-only.
 
-Everything the packer is told is in its order, a function of the version alone: a second attempt packs the same image.
+All that makes the image is in the packer's order, a function of the version alone: a second attempt packs the same one.
+How the registry is reached, by which proxy and trusting whom, is in variables that every program understands.
 """
 
 import posixpath
+from collections.abc import Mapping
 from typing import Any
 
 from kubedl.api import model_volumes
@@ -19,13 +21,15 @@ ATTEMPT = f"{GROUP}/attempt"
 CONTAINER = "packer"
 PREFIX, LONGEST_NAME = "image-build-", 253
 COMMAND = ("python3", "-m", "kubedl.main.packer")
-SOURCE, REGISTRY, SIGNING = "/kubedl/source", "/kubedl/registry", "/kubedl/signing"
+SOURCE, REGISTRY, SIGNING, AUTHORITY = "/kubedl/source", "/kubedl/registry", "/kubedl/signing", "/kubedl/authority"
 DEFAULT_SECRET = "regcred"  # noqa: S105 - a name; where the first KubeDL looked for credentials
 NOBODY = 65532
 LONGEST_NUMBER = 9  # digits
 RESOURCES = {"requests": {"cpu": "250m", "memory": "256Mi"}, "limits": {"cpu": "2", "memory": "512Mi"}}
 # The model lies on that node and nowhere else, whatever else the node is kept for.
 TOLERATIONS = [{"operator": "Exists", "effect": "NoSchedule"}]
+
+NO_PROXIES: Mapping[str, str] = {}
 
 Body = dict[str, Any]
 
@@ -74,8 +78,10 @@ def order(version: ModelVersion, storage: Storage) -> Order:
     )
 
 
-def render(version: ModelVersion, storage: Storage, attempt: int, image: str) -> Body:
-    """The pod as it is sent to the API server."""
+def render(
+    version: ModelVersion, storage: Storage, attempt: int, image: str, proxies: Mapping[str, str] = NO_PROXIES
+) -> Body:
+    """The pod as it is sent to the API server; `proxies` are variables for the packer."""
     owner, meta = owner_of(version), version.metadata
     selector = model_volumes.node_selector(storage)
     secrets = _secrets(version)
@@ -83,8 +89,9 @@ def render(version: ModelVersion, storage: Storage, attempt: int, image: str) ->
         model_volumes.mount(storage, _source(storage), read_only=True),
         *({"name": volume["name"], "mountPath": path, "readOnly": True} for volume, path in secrets),
     ]
-    # Kubernetes would put the value of another variable in the place of $(NAME).
-    text = codec.encode(order(version, storage)).decode().replace("$", "$$")
+    variables = {ORDER_VARIABLE: codec.encode(order(version, storage)).decode(), **proxies}
+    if version.spec.registry is not None and version.spec.registry.authority is not None:
+        variables["SSL_CERT_FILE"] = posixpath.join(AUTHORITY, "ca.crt")
     return {
         "apiVersion": PODS.api_version,
         "kind": PODS.kind,
@@ -116,7 +123,8 @@ def render(version: ModelVersion, storage: Storage, attempt: int, image: str) ->
                     "image": image,
                     "imagePullPolicy": "IfNotPresent",
                     "command": list(COMMAND),
-                    "env": [{"name": ORDER_VARIABLE, "value": text}],
+                    # Kubernetes would put the value of another variable in the place of $(NAME).
+                    "env": [{"name": name, "value": text.replace("$", "$$")} for name, text in variables.items()],
                     "resources": RESOURCES,
                     "securityContext": {
                         "allowPrivilegeEscalation": False,
@@ -147,6 +155,13 @@ def _secrets(version: ModelVersion) -> list[tuple[Body, str]]:
         "optional": named is None,
     }
     found: list[tuple[Body, str]] = [({"name": "registry", "secret": credentials}, REGISTRY)]
+    if registry is not None and registry.authority is not None:
+        known = {
+            "secretName": registry.authority.secret_name,
+            "items": [{"key": "ca.crt", "path": "ca.crt"}],
+            "defaultMode": 0o444,
+        }
+        found.append(({"name": "authority", "secret": known}, AUTHORITY))
     if signing is not None:
         key = {"secretName": signing.secret_name, "defaultMode": 0o444}
         found.append(({"name": "signing", "secret": key}, SIGNING))

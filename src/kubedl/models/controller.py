@@ -1,6 +1,6 @@
 """The loop around the decision about a ModelVersion. Models are somebody else's: `catalogue` lists what is here."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
@@ -61,12 +61,14 @@ class ModelVersionController:
         recorder: Recorder,
         *,
         packer_image: str,
+        proxies: Mapping[str, str] = build_pod.NO_PROXIES,
         clock: Callable[[], datetime],
     ) -> None:
         self._caches = caches
         self._writer = writer
         self._recorder = recorder
         self._image = packer_image
+        self._proxies = proxies
         self._clock = clock
         self._heard: dict[Key, tuple[str, datetime, Heard]] = {}  # of which pod, when, and what
 
@@ -130,7 +132,8 @@ class ModelVersionController:
         if storage is None:
             return  # never: it was decided that the version is complete
         await model_volumes.provide(self._writer.client, storage, build_pod.owner_of(version))
-        await self._writer.create(version, PODS, build_pod.render(version, storage, attempt, self._image))
+        body = build_pod.render(version, storage, attempt, self._image, self._proxies)
+        await self._writer.create(version, PODS, body)
 
     async def _write_status(self, version: ModelVersion, status: ModelVersionStatus) -> None:
         changes = merge_changes(codec.plain(version.status), codec.plain(status))

@@ -1,5 +1,6 @@
 """The build pod: what the packer is told and sees, and that it asks for no more rights than *restricted* gives."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -22,6 +23,13 @@ def render(one: ModelVersion, attempt: int = 1) -> dict[str, Any]:
     return build_pod.render(one, one.spec.storage, attempt, IMAGE)
 
 
+def variables(one: ModelVersion, proxies: Mapping[str, str] = build_pod.NO_PROXIES) -> dict[str, str]:
+    """What the packer is told beside its order."""
+    assert one.spec.storage is not None
+    [made] = build_pod.render(one, one.spec.storage, 1, IMAGE, proxies)["spec"]["containers"]
+    return {found["name"]: found["value"] for found in made["env"][1:]}
+
+
 def container(one: ModelVersion) -> dict[str, Any]:
     """Its only container."""
     [found] = render(one)["spec"]["containers"]
@@ -30,7 +38,7 @@ def container(one: ModelVersion) -> dict[str, Any]:
 
 def order(one: ModelVersion) -> Order:
     """What the packer reads, after Kubernetes has put in variables where they are asked for."""
-    [variable] = container(one)["env"]
+    variable = container(one)["env"][0]
     assert variable["name"] == ORDER_VARIABLE
     assert "$(" not in variable["value"].replace("$$", "")
     return codec.decode(variable["value"].replace("$$", "$"), Order)
@@ -129,6 +137,24 @@ def test_secrets_are_files_of_the_pod() -> None:
     assert registry["secret"]["items"] == [{"key": ".dockerconfigjson", "path": "config.json"}]
     assert signing["secret"]["secretName"] == "keys"
     assert all(mount["readOnly"] for mount in container(named)["volumeMounts"])
+
+
+def test_an_authority_is_a_file_that_the_packer_is_told_of() -> None:
+    """As every program is that uses OpenSSL; nothing else of its Secret is there."""
+    own = version(registry={"authority": {"secretName": "company"}})
+    volume = render(own)["spec"]["volumes"][-1]
+    assert volume["secret"]["secretName"] == "company"
+    assert volume["secret"]["items"] == [{"key": "ca.crt", "path": "ca.crt"}]
+    mount = container(own)["volumeMounts"][-1]
+    assert (mount["name"], mount["readOnly"]) == (volume["name"], True)
+    assert variables(own) == {"SSL_CERT_FILE": f"{mount['mountPath']}/ca.crt"}
+    assert variables(version()) == {}
+
+
+def test_the_pod_is_told_of_proxies() -> None:
+    """As they are written, whatever is in them."""
+    told = {"HTTPS_PROXY": "http://proxy.example.org:3128", "NO_PROXY": "10.0.0.0/8,$(HOST)"}
+    assert variables(version(), told) == {**told, "NO_PROXY": "10.0.0.0/8,$$(HOST)"}
 
 
 def test_the_pod_may_do_nothing() -> None:
