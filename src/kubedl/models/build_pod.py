@@ -8,6 +8,8 @@ import posixpath
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from kubedl.api import model_volumes
 from kubedl.api.model import GROUP, MODEL_VERSIONS, ModelVersion
 from kubedl.api.model_storage import Storage
@@ -63,7 +65,7 @@ def owner_of(version: ModelVersion) -> Owner:
 def order(version: ModelVersion, storage: Storage) -> Order:
     """What the packer is asked to do."""
     meta, spec = version.metadata, version.spec
-    known = codec.plain(spec.origin) if spec.origin is not None else {}
+    known = msgspec.structs.asdict(spec.origin) if spec.origin is not None else {}
     return Order(
         source=_source(storage),
         repository=spec.image_repo,
@@ -74,7 +76,7 @@ def order(version: ModelVersion, storage: Storage) -> Order:
         insecure=spec.registry is not None and spec.registry.insecure,
         credentials=posixpath.join(REGISTRY, "config.json"),
         signing_key=SIGNING if spec.signing is not None else "",
-        origin=codec.decode(codec.encode({**known, "createdBy": spec.created_by, "parent": spec.parent}), Origin),
+        origin=Origin(created_by=spec.created_by, parent=spec.parent, **known),
     )
 
 
@@ -163,6 +165,10 @@ def _secrets(version: ModelVersion) -> list[tuple[Body, str]]:
         }
         found.append(({"name": "authority", "secret": known}, AUTHORITY))
     if signing is not None:
-        key = {"secretName": signing.secret_name, "defaultMode": 0o444}
-        found.append(({"name": "signing", "secret": key}, SIGNING))
+        # Nothing else that the Secret may have; two sources, because only a whole one can be optional.
+        key, password = (
+            {"secret": {"name": signing.secret_name, "items": [{"key": name, "path": name}], "optional": optional}}
+            for name, optional in (("cosign.key", False), ("cosign.password", True))
+        )
+        found.append(({"name": "signing", "projected": {"sources": [key, password], "defaultMode": 0o444}}, SIGNING))
     return found

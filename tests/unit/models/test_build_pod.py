@@ -135,7 +135,16 @@ def test_secrets_are_files_of_the_pod() -> None:
     _, registry, signing = render(named)["spec"]["volumes"]
     assert (registry["secret"]["secretName"], registry["secret"]["optional"]) == ("hub", False)
     assert registry["secret"]["items"] == [{"key": ".dockerconfigjson", "path": "config.json"}]
-    assert signing["secret"]["secretName"] == "keys"
+    assert signing["projected"]["sources"] == [
+        {"secret": {"name": "keys", "items": [{"key": "cosign.key", "path": "cosign.key"}], "optional": False}},
+        {
+            "secret": {
+                "name": "keys",
+                "items": [{"key": "cosign.password", "path": "cosign.password"}],
+                "optional": True,
+            }
+        },
+    ]
     assert all(mount["readOnly"] for mount in container(named)["volumeMounts"])
 
 
