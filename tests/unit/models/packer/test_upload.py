@@ -7,9 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from kubedl.models.packer import upload
+from kubedl.models.packer.exchange import COMMIT_PATIENCE, Reply
 from kubedl.models.packer.failure import PackingError
+from kubedl.models.packer.patience import GIVE_UP
 from kubedl.models.packer.upload import ensure_blob
-from tests.unit.models.packer.conftest import Connect
+from tests.unit.models.packer.conftest import Clock, Connect
 from tests.unit.models.packer.fake_registry import FakeRegistry, Fault
 
 CONTENT = os.urandom(3 << 20)
@@ -53,6 +55,62 @@ def test_after_a_cut_it_goes_on_from_where_the_registry_says(fake: FakeRegistry,
     assert fake.blobs == {DIGEST: CONTENT}
     assert [request.size for request in fake.seen if request.method == "PATCH"] == [1 << 20]
     assert len(fake.paths("POST")) == 1
+
+
+@pytest.mark.parametrize("kept", [True, False], ids=["kept", "dropped"])
+def test_a_cut_after_a_long_time_is_a_cut_like_any_other(
+    fake: FakeRegistry, connect: Connect, clock: Clock, kept: bool
+) -> None:
+    """Nothing is confirmed while a request runs, and one may run for longer than we are patient."""
+    fake.faults = [Fault("PATCH", after=1 << 20), *([] if kept else [Fault("GET", 404)])]
+    heard: list[int] = []
+
+    def told(offset: int) -> None:
+        if offset > max(heard, default=0):
+            clock.pass_by(GIVE_UP)
+        heard.append(offset)
+
+    send(connect, told)
+    assert fake.blobs == {DIGEST: CONTENT}
+    assert len(fake.paths("POST")) == (1 if kept else 2)
+
+
+def test_what_the_registry_confirms_at_last_counts_too(fake: FakeRegistry, connect: Connect, clock: Clock) -> None:
+    """Something before it may take all at once, and pass it on slowly."""
+    registry = connect()
+    had = registry.once
+    cuts = [1, 2]
+
+    def once(method: str, *arguments: object) -> Reply:
+        reply = had(method, *arguments)  # type: ignore[arg-type]
+        if method == "PATCH" and cuts:
+            del fake.uploads["u0"][cuts.pop(0) << 20 :]
+            clock.pass_by(GIVE_UP + 1)
+            return Reply(504, {})
+        return reply
+
+    registry.once = once  # type: ignore[method-assign,assignment]
+    ensure_blob(registry, DIGEST, len(CONTENT), lambda start, end: iter(pieces(start, end)), lambda _: None)
+    assert fake.blobs == {DIGEST: CONTENT}
+    assert [request.size for request in fake.seen if request.method == "PATCH"] == [3 << 20, 2 << 20, 1 << 20]
+
+
+def test_a_commit_that_took_too_long_may_have_been_one(connect: Connect, clock: Clock) -> None:
+    registry = connect()
+    had = registry.once
+    commits: list[str] = []
+
+    def once(method: str, target: str, *arguments: object) -> Reply:
+        reply = had(method, target, *arguments)  # type: ignore[arg-type]
+        if method == "PUT":
+            commits.append(target)
+            clock.pass_by(COMMIT_PATIENCE)
+            raise TimeoutError("timed out")
+        return reply
+
+    registry.once = once  # type: ignore[method-assign,assignment]
+    ensure_blob(registry, DIGEST, len(CONTENT), lambda start, end: iter(pieces(start, end)), lambda _: None)
+    assert len(commits) == 1
 
 
 @pytest.mark.parametrize(
@@ -125,6 +183,16 @@ def test_it_does_not_go_on_for_ever(fake: FakeRegistry, connect: Connect) -> Non
     with pytest.raises(PackingError) as caught:
         send(connect)
     assert caught.value.reason == "RegistryFailed"
+
+
+def test_nor_if_each_attempt_takes_long_and_none_goes_farther(
+    fake: FakeRegistry, connect: Connect, clock: Clock
+) -> None:
+    fake.faults = [Fault("PATCH", 504) for _ in range(500)]
+    with pytest.raises(PackingError) as caught:
+        send(connect, lambda _: clock.pass_by(20))
+    assert caught.value.reason == "RegistryFailed"
+    assert 1 < len(fake.paths("PATCH")) < 5
 
 
 def test_a_read_error_of_the_model_is_not_taken_for_the_networks(fake: FakeRegistry, connect: Connect) -> None:
