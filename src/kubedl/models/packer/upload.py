@@ -102,6 +102,7 @@ class _Upload:
             end = min(self._offset + MOST_AT_ONCE, self._size)
             has = _confirmed(reply.headers.get("range", ""))
             self._offset = end if has is None else min(has, end)
+            self._refusals = 0
             self._advance(confirmed=self._offset)
             self._move(reply)
             return False

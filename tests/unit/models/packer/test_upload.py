@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import pytest
 
@@ -10,6 +10,7 @@ from kubedl.models.packer import upload
 from kubedl.models.packer.exchange import COMMIT_PATIENCE, Reply
 from kubedl.models.packer.failure import PackingError
 from kubedl.models.packer.patience import GIVE_UP
+from kubedl.models.packer.registry import MOST_REFUSALS
 from kubedl.models.packer.upload import ensure_blob
 from tests.unit.models.packer.conftest import Clock, Connect
 from tests.unit.models.packer.fake_registry import FakeRegistry, Fault
@@ -168,6 +169,32 @@ def test_a_wrong_digest_after_a_cut_is_tried_once_more(fake: FakeRegistry, conne
     send(connect)
     assert fake.blobs == {DIGEST: CONTENT}
     assert len(fake.paths("POST")) == 2
+
+
+def test_refusals_count_only_in_a_row(fake: FakeRegistry, connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long upload outlives many tokens."""
+    monkeypatch.setattr(upload, "MOST_AT_ONCE", 1 << 19)
+    registry = connect()
+    had, refused = registry.once, set[str]()
+
+    def once(method: str, target: str, headers: Mapping[str, str], *arguments: object) -> Reply:
+        part = headers.get("Content-Range", "")
+        if method == "PATCH" and part not in refused:
+            refused.add(part)
+            return Reply(401, {})
+        return had(method, target, headers, *arguments)  # type: ignore[arg-type]
+
+    registry.once = once  # type: ignore[method-assign,assignment]
+    ensure_blob(registry, DIGEST, len(CONTENT), lambda start, end: iter(pieces(start, end)), lambda _: None)
+    assert fake.blobs == {DIGEST: CONTENT}
+    assert len(refused) == 6
+
+
+def test_a_refusal_that_stays_is_the_answer(fake: FakeRegistry, connect: Connect) -> None:
+    fake.faults = [Fault("PATCH", 401) for _ in range(9)]
+    with pytest.raises(PackingError) as caught:
+        send(connect)
+    assert (caught.value.reason, len(fake.paths("PATCH"))) == ("Unauthorized", MOST_REFUSALS)
 
 
 @pytest.mark.parametrize(("status", "reason"), [(403, "Forbidden"), (413, "RegistryRefused")])
