@@ -151,6 +151,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._cut(self.rfile.read(min(fault.after, size)))
             return
         body = self.rfile.read(size)
+        if len(body) < size:  # the client has gone, and this is no request
+            self.close_connection = True
+            return
         authorization = self.headers.get("Authorization", "")
         with self.registry.lock:
             self.registry.seen.append(Seen(self.command, self.path, authorization, size))
