@@ -99,13 +99,7 @@ class _Upload:
         if reply.status in {201, 204} and finishing:
             return True
         if reply.status == 202 and not finishing:
-            end = min(self._offset + MOST_AT_ONCE, self._size)
-            has = _confirmed(reply.headers.get("range", ""))
-            self._offset = end if has is None else min(has, end)
-            self._refusals = 0
-            self._advance(confirmed=self._offset)
-            self._move(reply)
-            return False
+            return self._accepted(reply)
         if finishing and reply.status in {400, 422} and "DIGEST" in words_of(reply):
             return self._spoilt()
         self._refusals = self._refusals + 1 if reply.status == 401 else 0
@@ -114,6 +108,19 @@ class _Upload:
         if (trouble.permanent and reply.status not in {404, 416}) or self._refusals >= MOST_REFUSALS:
             raise trouble
         return self._recover(trouble, asked_for(reply.headers.get("retry-after", "")))
+
+    def _accepted(self, reply: Reply) -> bool:
+        start, end = self._offset, min(self._offset + MOST_AT_ONCE, self._size)
+        has = _confirmed(reply.headers.get("range", ""))
+        self._refusals = 0
+        self._move(reply)
+        if has is not None and has <= start:  # else it would be sent the same for ever
+            address = self._registry.address
+            words = f"{address.registry} takes what it is sent and keeps {has} of {self._size} bytes"
+            return self._recover(PackingError("RegistryFailed", f"{words}; try again when it is well"), None)
+        self._offset = end if has is None else min(has, end)
+        self._advance(confirmed=self._offset)
+        return False
 
     def _spoilt(self) -> bool:
         if not self._went_on:

@@ -222,6 +222,33 @@ def test_nor_if_each_attempt_takes_long_and_none_goes_farther(
     assert 1 < len(fake.paths("PATCH")) < 5
 
 
+@pytest.mark.parametrize("confirmed", ["0-99", "0-1048575"])
+def test_nor_if_the_registry_says_well_done_and_keeps_nothing(
+    fake: FakeRegistry, connect: Connect, clock: Clock, confirmed: str
+) -> None:
+    """What it keeps it need not be sent again, but it must keep more each time."""
+    fake.faults = [Fault(method, 202, headers={"Range": confirmed}) for _ in range(500) for method in ("PATCH", "GET")]
+    with pytest.raises(PackingError) as caught:
+        send(connect)
+    assert (caught.value.reason, caught.value.permanent) == ("RegistryFailed", False)
+    assert clock.now > GIVE_UP
+    assert len(fake.paths("PATCH")) < 40
+
+
+def test_parts_that_the_registry_takes_smaller_than_sent(fake: FakeRegistry, connect: Connect) -> None:
+    """It goes on at once: something moves."""
+    registry = connect()
+    had = fake.answer
+
+    def answer(method: str, url: str, body: bytes) -> tuple[int, dict[str, str], bytes]:
+        return had(method, url, body[: 1 << 20])
+
+    fake.answer = answer  # type: ignore[method-assign]
+    ensure_blob(registry, DIGEST, len(CONTENT), lambda start, end: iter(pieces(start, end)), lambda _: None)
+    assert fake.blobs == {DIGEST: CONTENT}
+    assert [request.method for request in fake.seen] == ["HEAD", "POST", "PATCH", "PATCH", "PATCH", "PUT"]
+
+
 def test_a_read_error_of_the_model_is_not_taken_for_the_networks(fake: FakeRegistry, connect: Connect) -> None:
     def broken(_start: int, _end: int) -> "list[memoryview]":
         raise PackingError("SourceUnreadable", "disk")
