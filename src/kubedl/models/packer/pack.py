@@ -49,6 +49,7 @@ def pack(order: Order, registry: Registry, attach: Attach = unsigned) -> Answer:
         run = _Run(source, registry, Progress(sum(layer.size for layer in layers)))
         taken = registry.manifest_digest(order.tag)
         blobs = run.blobs(layers, send=taken is None)
+        source.insist_unchanged()
     config, model = image_config(blobs), model_config(order, blobs)
     image = image_manifest(order, config, blobs)
     pointer = model_manifest(order, model, blobs, image)

@@ -93,6 +93,28 @@ def test_a_source_that_changes_meanwhile_leaves_no_tag(
     assert "v1" not in fake.manifests
 
 
+@pytest.mark.parametrize("late", ["shard-2", "lock"])
+@pytest.mark.parametrize("taken", [False, True])
+def test_a_file_that_comes_late_leaves_no_manifest(
+    fake: FakeRegistry, connect: Connect, order: Order, model: Path, late: str, taken: bool
+) -> None:
+    """Neither a new one nor one that was empty is read; half a model would have been packed."""
+    (model / "lock").touch()
+    if taken:
+        pack(order, connect())
+    before = dict(fake.manifests)
+    had = fake.answer
+
+    def answer(method: str, url: str, body: bytes) -> tuple[int, dict[str, str], bytes]:
+        (model / late).write_bytes(b"weights")
+        return had(method, url, body)
+
+    fake.answer = answer  # type: ignore[method-assign]
+    error = failure(order, connect)
+    assert (error.reason, error.permanent) == ("SourceChanged", False)
+    assert fake.manifests == before
+
+
 def test_the_first_error_ends_all_threads(fake: FakeRegistry, connect: Connect, order: Order) -> None:
     fake.faults = [Fault("POST", 403) for _ in range(9)]
     assert failure(order, connect).reason == "Forbidden"
