@@ -1,10 +1,11 @@
-"""The packer killed at random points, and before a registry that fails: it ends with an image that exists or a reason.
+"""The packer killed at random points, and before a registry that fails: it ends with the image, or, refused, a reason.
 
     python -m harness.packing
 
 For each kill a new repository: the packer is killed somewhere on its way, and started again until it is done. Then the
-image must be the one that an undisturbed packer makes, and what the registry had must not have been sent again. For
-each kind of failure some more, through a proxy that answers, delays or cuts; sizes and points are drawn by a seed.
+image must be the one that an undisturbed packer makes, with all that belongs to it, and what the registry had must not
+have been sent again. For each kind of failure some more, through a proxy that answers, delays or cuts; sizes and points
+are drawn by a seed. Failures that pass must end with the image: a reason would say that nobody tried again.
 """
 
 import argparse
@@ -18,6 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -35,6 +37,8 @@ FAULTS: dict[str, tuple[float, list[Fault]]] = {  # how often, and what
     "cut": (0.3, [Fault(cut_after=0), Fault(cut_after=1), Fault(cut_after=300_000), Fault(cut_after=2 << 20)]),
     "lost": (0.3, [Fault(lose_answer=True)]),
 }
+End = Literal["image", "reason"]
+ENDS: dict[str, tuple[End, ...]] = dict.fromkeys(FAULTS, ("image",)) | {"401": ("image", "reason")}  # it may mean it
 REFUSED = {"403": Fault(403), "basic": Fault(401, {"WWW-Authenticate": 'Basic realm="x"'})}
 
 
@@ -45,22 +49,48 @@ class Ground:
     directory: Path
     registry: RealRegistry
     order: Order
-    digest: str
+    answer: Answer
+    beside: list[str]
     seconds: float
+
+    @property
+    def digest(self) -> str:
+        """Of the image."""
+        return self.answer.digest
 
     def to(self, repository: str, address: str = "") -> Order:
         """The same order for another repository, or through a proxy."""
         return msgspec.structs.replace(self.order, repository=f"{address or self.registry.address}/{repository}")
 
-    def right(self, repository: str, code: int, answer: Answer | None) -> bool:
-        """Whether an end is one of those that are allowed."""
-        if answer is None:
+    def right(self, repository: str, code: int, answer: Answer | None, ends: tuple[End, ...] = ("image",)) -> bool:
+        """Whether an end is one of those that are allowed, and what the answer says is so."""
+        if answer is None or ("reason" if code else "image") not in ends:
             return False
         if code:
             return bool(answer.reason and answer.message) and not answer.digest
+        named = (answer.digest, answer.artifact_digest) == (self.digest, self.answer.artifact_digest)
+        return named and self.whole(repository)
+
+    def whole(self, repository: str) -> bool:
+        """Whether a repository has the image under its tag, and beside it all that an undisturbed packer leaves."""
         tagged = self.registry.digest(repository, self.order.tag)
-        whole = self.registry.manifest(repository, answer.digest) is not None
-        return whole and tagged == answer.digest == self.digest
+        there = tagged == self.digest and self.registry.manifest(repository, self.digest) is not None
+        return there and beside(self.registry, repository, self.answer) == self.beside
+
+
+def beside(registry: RealRegistry, repository: str, answer: Answer) -> list[str]:
+    """The types of what is found from an image and is there with its blobs, the ModelPack manifest's among them."""
+    index = registry.manifest(repository, answer.digest.replace(":", "-")) or {"manifests": []}
+    found = {entry["digest"]: registry.manifest(repository, entry["digest"]) for entry in index["manifests"]}
+    if answer.artifact_digest not in found:
+        return []
+    return sorted(
+        manifest["artifactType"]
+        for manifest in found.values()
+        if manifest
+        and manifest["subject"]["digest"] == answer.digest
+        and all(registry.has_blob(repository, blob["digest"]) for blob in (manifest["config"], *manifest["layers"]))
+    )
 
 
 @contextmanager
@@ -75,9 +105,11 @@ def ground(files: int = 16, size: int = 4 << 20) -> Iterator[Ground]:
             )
             began = time.monotonic()
             code, answer = packed(order, directory)
-            if code or answer is None:
-                raise SystemExit(f"the undisturbed packer ended with {code}: {answer}")
-            yield Ground(directory, registry, order, answer.digest, time.monotonic() - began)
+            seconds = time.monotonic() - began
+            found = beside(registry, "undisturbed", answer) if answer else []
+            if code or answer is None or len(found) < 3:  # ModelPack, provenance, materials
+                raise SystemExit(f"the undisturbed packer ended with {code}: {answer}, and beside it {found}")
+            yield Ground(directory, registry, order, answer, found, seconds)
 
 
 def killed(here: Ground, repository: str, delay: float) -> Counter[str]:
@@ -92,18 +124,18 @@ def killed(here: Ground, repository: str, delay: float) -> Counter[str]:
     found["wrong"] += early not in {None, here.digest}
     had = _present(here, repository)
     code, answer = packed(order, here.directory)
-    found["wrong"] += code != 0 or not here.right(repository, code, answer)
+    found["wrong"] += not here.right(repository, code, answer)
     found["sent again"] += answer is not None and answer.layers_reused < had
     found["layers reused"] += answer.layers_reused if answer else 0
     return found
 
 
-def disturbed(here: Ground, proxy: RegistryProxy, repository: str, rule: Rule) -> Counter[str]:
+def disturbed(here: Ground, proxy: RegistryProxy, repository: str, rule: Rule, ends: tuple[End, ...]) -> Counter[str]:
     """Pack through a proxy with a rule: what was seen of it."""
     before, proxy.rule = proxy.faults, rule
     code, answer = packed(here.to(repository, proxy.address), here.directory)
     proxy.rule = lambda *_: None
-    right = here.right(repository, code, answer)
+    right = here.right(repository, code, answer, ends)
     if not right:
         print(f"{repository}: ended with {code}: {answer}", file=sys.stderr)
     return Counter(
@@ -139,9 +171,9 @@ def main() -> int:
         for kind in FAULTS:
             for number in range(chosen.runs):
                 rule = drawn(kind, chosen.seed + number)
-                failures += disturbed(here, proxy, f"disturbed-{kind}-{number}", rule)
+                failures += disturbed(here, proxy, f"disturbed-{kind}-{number}", rule, ENDS[kind])
         for name, fault in REFUSED.items():
-            failures += disturbed(here, proxy, f"refused-{name}", lambda *_, fault=fault: fault)
+            failures += disturbed(here, proxy, f"refused-{name}", lambda *_, fault=fault: fault, ("reason",))
     print(
         json.dumps(
             {

@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta
 
-from kubedl.api import model_storage
+from kubedl.api import image_names, model_storage
 from kubedl.api.conditions import Conditions
 from kubedl.api.model_storage import Storage
 from kubedl.schema.crd import Column, CustomResource
@@ -22,16 +22,14 @@ VERSION = "v1alpha1"
 BY_MODEL = "model"  # the index of versions by the Model that they belong to
 
 NAME = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
-_PART = r"[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*"
-_HOST = r"([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:]+\])(:[0-9]{1,5})?"
-REPOSITORY = rf"^({_HOST}/)?{_PART}(/{_PART})*$"
-TAG = r"^([A-Za-z0-9_][A-Za-z0-9._-]{0,127})?$"
+REPOSITORY = rf"^{image_names.REPOSITORY}$"
+TAG = rf"^({image_names.TAG})?$"
 BY_DIGEST = r"^(\S+@sha256:[0-9a-f]{64})?$"
 DIGEST = r"^sha256:[0-9a-f]{64}$"
 
 NO_NAME = "the Model that gets a new version: lower-case letters, digits, '-' and '.'"
 NO_REPOSITORY = "the repository that the image is pushed to, as in modelhub/resnet, without a tag"
-NO_TAG = "a tag: letters, digits, '.', '_' and '-', at most 128"
+NO_TAG = "a tag: letters, digits, '.', '_' and '-', at most 128, and not sha256- with a digest"
 NO_PARENT = "a model image by its digest, as in modelhub/resnet@sha256:…"
 NO_CHECK = "an insecure registry's certificate is not checked; remove insecure, or the authority"
 NO_STORAGE = "where the model lies"
@@ -148,7 +146,12 @@ class ModelOutput(Record, frozen=True):
     __rules__: ClassVar[tuple[Rule, ...]] = (
         Rule(f"has(self.modelName) && self.modelName.matches(r'{NAME}')", NO_NAME, ".modelName"),
         Rule(f"has(self.imageRepo) && self.imageRepo.matches(r'{REPOSITORY}')", NO_REPOSITORY, ".imageRepo"),
-        Rule(f"!has(self.imageTag) || self.imageTag.matches(r'{TAG}')", NO_TAG, ".imageTag"),
+        Rule(
+            f"!has(self.imageTag) || "
+            f"self.imageTag.matches(r'{TAG}') && !self.imageTag.matches(r'{image_names.REFERRERS}')",
+            NO_TAG,
+            ".imageTag",
+        ),
         Rule(f"!has(self.parent) || self.parent.matches(r'{BY_DIGEST}')", NO_PARENT, ".parent"),
         Rule("has(self.storage)", NO_STORAGE, ".storage", reason="FieldValueRequired"),
     )
@@ -253,6 +256,8 @@ def complaint(wish: ModelOutput) -> str | None:
     ):
         if not re.fullmatch(pattern, value):
             return f"{field}: {words}"
+    if re.match(image_names.REFERRERS, wish.image_tag):
+        return f"imageTag: {NO_TAG}"
     return model_storage.complaint(wish.storage) if wish.storage is not None else f"storage: {NO_STORAGE}"
 
 

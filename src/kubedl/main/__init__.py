@@ -1,1 +1,1 @@
-"""One module per process that we run. Only here are parts put together."""
+"""One module per process that we run, and the command that runs one by its name. Only here are parts put together."""

@@ -12,10 +12,14 @@ import msgspec
 import pytest
 
 from harness.packer import Packer, packed, write_model, write_shard
-from harness.packing import FAULTS, REFUSED, Ground, disturbed, drawn, ground, killed
+from harness.packing import ENDS, FAULTS, REFUSED, Ground, disturbed, drawn, ground, killed
 from harness.registry import RealRegistry, real_registry
 from harness.registryproxy import Fault, registry_proxy
 from kubedl.models.order import Answer, Order, Origin
+from kubedl.models.packer import patience
+from kubedl.models.packer.address import parse
+from kubedl.models.packer.pack import pack
+from kubedl.models.packer.registry import Registry
 from testbed.instance import Instance
 from testbed.pki import Authority
 from testbed.shell import run
@@ -171,17 +175,17 @@ def test_killed_and_started_again_it_is_the_same_image(small_ground: Ground, par
 
 
 @pytest.mark.parametrize("kind", FAULTS)
-def test_failures_of_the_registry_end_with_an_image_or_a_reason(small_ground: Ground, kind: str) -> None:
+def test_failures_of_the_registry_that_pass_end_with_the_image(small_ground: Ground, kind: str) -> None:
     with registry_proxy(small_ground.registry.address) as proxy:
         seed = random.randrange(1 << 32)  # noqa: S311
-        seen = disturbed(small_ground, proxy, f"disturbed-{kind}", drawn(kind, seed))
+        seen = disturbed(small_ground, proxy, f"disturbed-{kind}", drawn(kind, seed), ENDS[kind])
         assert (seen["wrong"], seen["faults"] > 0) == (0, True), f"seed {seed}"
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_refusal_that_stays_ends_with_a_reason(small_ground: Ground, name: str) -> None:
     with registry_proxy(small_ground.registry.address) as proxy:
-        seen = disturbed(small_ground, proxy, f"refused-{name}", lambda *_: REFUSED[name])
+        seen = disturbed(small_ground, proxy, f"refused-{name}", lambda *_: REFUSED[name], ("reason",))
         assert (seen["wrong"], seen["reasons"]) == (0, 1)
 
 
@@ -201,6 +205,24 @@ def test_an_upload_that_was_cut_becomes_the_right_blob(registry: RealRegistry, t
     assert registry.digest("cut", "v1") == answer.digest
     assert len(registry.blob("cut", image["layers"][1]["digest"])) == image["layers"][1]["size"]
     assert (patches[0], len(patches)) == (cut, 2)
+
+
+def test_a_cut_after_more_than_our_patience_is_a_cut_like_any_other(
+    registry: RealRegistry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Five minutes are made four seconds, and what may take an hour takes five."""
+    monkeypatch.setattr(patience, "GIVE_UP", 4.0)
+    size, cut = 32 << 20, 20 << 20
+    write_shard(tmp_path / "weights", size, "late")
+    cuts = [Fault(delay=5.0, cut_after=cut)]
+    with registry_proxy(registry.address) as proxy:
+        proxy.rule = lambda method, _, size: cuts.pop() if cuts and method == "PATCH" and size > cut else None
+        order = order_for(registry, tmp_path / "weights", "late")
+        order = msgspec.structs.replace(order, repository=f"{proxy.address}/late")
+        with Registry(parse(order.repository, order.tag), insecure=True) as client:
+            answer = pack(order, client)
+    assert cuts == []
+    assert registry.digest("late", "v1") == answer.digest
 
 
 def test_told_to_end_it_says_so_at_once(registry: RealRegistry, model: Path, tmp_path: Path) -> None:

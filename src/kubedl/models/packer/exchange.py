@@ -6,6 +6,7 @@ Proxies of the environment are used for other hosts than those that `no_proxy` n
 """
 
 import base64
+import contextlib
 import http.client
 import socket
 import ssl
@@ -22,6 +23,8 @@ PATIENCE = 60.0  # seconds for a connection, or for the next bytes of an answer
 COMMIT_PATIENCE = 600.0  # a registry that moves a large blob to its place says nothing meanwhile
 MOST_BYTES = 8 << 20  # of an answer
 IDLE = 15.0  # seconds after which a silent connection is not trusted to be there still
+
+_TLS = {b"\x15", b"\x16"}  # what it says begins with an alert or a handshake
 
 BROKEN = (OSError, http.client.HTTPException)  # the connection, not the answer
 
@@ -58,7 +61,10 @@ class Exchange:
         self._all: list[http.client.HTTPConnection] = []
 
     def scheme(self, host: str) -> str:
-        """How to speak to a registry: https, or plain http if it is said to be insecure and does not know better."""
+        """How to speak to a registry: https, or plain http if it is said to be insecure and does not know better.
+
+        While it does not tell, an error of BROKEN: whatever is taken for the answer holds until the end.
+        """
         if host != self._insecure_host:
             return "https"
         with self._lock:
@@ -151,19 +157,29 @@ class Exchange:
         self._connection(scheme, host).close()
 
     def _speaks_tls(self, host: str) -> bool:
+        """By the first byte that it answers to TLS's greeting. Silence tells nothing: it may be about to start."""
         parts = urlsplit(f"//{host}")
+        name = parts.hostname or ""
         try:
-            plain = socket.create_connection((parts.hostname or "", parts.port or 443), PATIENCE)
-        except OSError:
+            connection = socket.create_connection((name, parts.port or 443), PATIENCE)
+        except ConnectionRefusedError:
             if parts.port:
                 raise
-            return False  # plain HTTP has a port of its own
-        with plain:
-            try:
-                with self._lax.wrap_socket(plain):
-                    return True
-            except (ssl.SSLError, ConnectionError, TimeoutError):
-                return False
+            socket.create_connection((name, 80), PATIENCE).close()  # plain HTTP has a port of its own
+            return False
+        with connection:
+            connection.sendall(_greeting(self._lax, name))
+            first = connection.recv(1)
+        if not first:
+            raise ConnectionError("it ended the connection instead of saying whether it speaks TLS")
+        return first in _TLS
+
+
+def _greeting(context: ssl.SSLContext, name: str) -> bytes:
+    said = ssl.MemoryBIO()
+    with contextlib.suppress(ssl.SSLWantReadError):
+        context.wrap_bio(ssl.MemoryBIO(), said, server_hostname=name).do_handshake()
+    return said.read()
 
 
 def _read(connection: http.client.HTTPConnection, method: str) -> Reply:

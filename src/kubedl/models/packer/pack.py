@@ -1,8 +1,8 @@
 """From an order to an image: hashed, sent where it is missing, confirmed, and only then given its tag.
 
 The tag comes last, so whoever finds it finds everything that belongs to the image. A tag that is taken is never moved:
-with the same content packing is done at once, with other content it is refused. Killed at any moment and started again,
-the packer ends with the same image, and sends no layer again that the registry has.
+with the same content only what is missing beside the image is added, with other content it is refused. Killed at any
+moment and started again, the packer ends with the same image, and sends no layer again that the registry has.
 """
 
 import threading
@@ -49,26 +49,26 @@ def pack(order: Order, registry: Registry, attach: Attach = unsigned) -> Answer:
         run = _Run(source, registry, Progress(sum(layer.size for layer in layers)))
         taken = registry.manifest_digest(order.tag)
         blobs = run.blobs(layers, send=taken is None)
+        source.insist_unchanged()
     config, model = image_config(blobs), model_config(order, blobs)
     image = image_manifest(order, config, blobs)
     pointer = model_manifest(order, model, blobs, image)
-    answer = Answer(image.digest, pointer.digest, sum(blob.size for blob in blobs), layers_reused=len(blobs))
+    if taken not in {None, image.digest}:
+        raise _conflict(order, str(taken))
     if taken is None:
-        for document in (config, model):
-            ensure_bytes(registry, document.digest, document.content)
+        ensure_bytes(registry, config.digest, config.content)
         registry.put_manifest(image)
-        push_referring(registry, pointer, image)
-    elif taken != image.digest:
-        raise _conflict(order, taken)
     else:
         run.progress.note(f"the tag {order.tag} has this very image already")
+    ensure_bytes(registry, model.digest, model.content)
+    push_referring(registry, pointer, image)
     signed = attach(registry, order, image, blobs)
     if taken is None:
         _tag(registry, order, image)
     return Answer(
-        answer.digest,
-        answer.artifact_digest,
-        answer.size,
+        image.digest,
+        pointer.digest,
+        sum(blob.size for blob in blobs),
         layers_uploaded=run.uploaded,
         layers_reused=len(blobs) - run.uploaded,
         bytes_uploaded=run.bytes_sent,

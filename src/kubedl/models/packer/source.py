@@ -3,8 +3,9 @@
 Whoever trained the model decides what is in the directory, so nothing in it is believed: every name is opened below a
 directory that is already open, links are never followed, and what is neither file, directory nor a link that stays
 inside is refused by name. A file is read only while it is the one that was seen first (inode, size, time of the last
-change), so a layer never holds parts of two versions of it. Hard links and sparse files are packed as the ordinary
-files that they look like.
+change), so a layer never holds parts of two versions of it; and in the end the whole must be listed as it was in the
+beginning, so an image never holds half of what somebody was about to write. Hard links and sparse files are
+packed as the ordinary files that they look like.
 """
 
 import errno
@@ -43,9 +44,9 @@ class Source:
     """A file or directory while it is packed: its entries in the order of their paths' bytes."""
 
     def __init__(self, path: str) -> None:
-        self._root, single = _open_root(path)
+        self._root, self._single_name = _open_root(path)
         try:
-            self.entries = self._single(single) if single else self._tree()
+            self.entries = self._found()
         except BaseException:
             self.close()
             raise
@@ -70,6 +71,21 @@ class Source:
             _insist(entry, descriptor)
         finally:
             os.close(descriptor)
+
+    def insist_unchanged(self) -> None:
+        """The certainty that nothing came, went or changed since the beginning, also among what was never read."""
+        try:
+            now = self._found()
+        except PackingError as error:
+            if not error.permanent:
+                raise
+            raise source_changed(error.message) from error
+        if changed := set(now).symmetric_difference(self.entries):
+            path = min(entry.path for entry in changed)
+            raise source_changed(f"{shown(path)} came, went or changed while the model was packed")
+
+    def _found(self) -> tuple[Entry, ...]:
+        return self._single(self._single_name) if self._single_name else self._tree()
 
     def _open(self, entry: Entry) -> int:
         *directories, name = entry.path.split("/")

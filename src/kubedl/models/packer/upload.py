@@ -50,7 +50,8 @@ class _Upload:
         self._patience = registry.patience()
         self._location = ""
         self._offset = 0
-        self._farthest = 0
+        self._confirmed = 0  # the farthest that the registry ever said, in any attempt
+        self._taken = 0  # the farthest that the connection ever took
         self._went_on = False  # after a cut: then a wrong digest may be the cut's fault
         self._refusals = 0
         self.sent = 0
@@ -91,18 +92,14 @@ class _Upload:
             at += len(piece)
             self.sent += len(piece)
             self._told(at)
+            self._advance(taken=at)
 
     def _judged(self, reply: Reply) -> bool:
         finishing = self._offset == self._size
         if reply.status in {201, 204} and finishing:
             return True
         if reply.status == 202 and not finishing:
-            end = min(self._offset + MOST_AT_ONCE, self._size)
-            has = _confirmed(reply.headers.get("range", ""))
-            self._offset = end if has is None else min(has, end)
-            self._advance()
-            self._move(reply)
-            return False
+            return self._accepted(reply)
         if finishing and reply.status in {400, 422} and "DIGEST" in words_of(reply):
             return self._spoilt()
         self._refusals = self._refusals + 1 if reply.status == 401 else 0
@@ -112,6 +109,19 @@ class _Upload:
             raise trouble
         return self._recover(trouble, asked_for(reply.headers.get("retry-after", "")))
 
+    def _accepted(self, reply: Reply) -> bool:
+        start, end = self._offset, min(self._offset + MOST_AT_ONCE, self._size)
+        has = _confirmed(reply.headers.get("range", ""))
+        self._refusals = 0
+        self._move(reply)
+        if has is not None and has <= start:  # else it would be sent the same for ever
+            address = self._registry.address
+            words = f"{address.registry} takes what it is sent and keeps {has} of {self._size} bytes"
+            return self._recover(PackingError("RegistryFailed", f"{words}; try again when it is well"), None)
+        self._offset = end if has is None else min(has, end)
+        self._advance(confirmed=self._offset)
+        return False
+
     def _spoilt(self) -> bool:
         if not self._went_on:
             raise source_changed("the registry got other bytes than were hashed")
@@ -119,28 +129,33 @@ class _Upload:
         return False
 
     def _recover(self, trouble: PackingError, asked: float | None) -> bool:
-        """Ask how far the upload came. Without an answer to that, begin anew; the registry may have all already."""
-        if self._patience.spent():
-            raise trouble
+        """Ask how far the upload came. Without an answer to that, begin anew; the registry may have all already.
+
+        It is given up after the question and not before: a request that took long may have come far.
+        """
         self._patience.wait(asked)
-        finishing = self._offset == self._size
-        if finishing and self._registry.has_blob(self._digest):
+        if self._offset == self._size and self._registry.has_blob(self._digest):
             return True
         reply = self._registry.call("GET", self._location, {200, 202, 204, 400, 404, 405, 416})
         has = _confirmed(reply.headers.get("range", "")) if reply.status in {200, 202, 204} else None
         if has is None or has > self._size:
             self._location = ""
-            return False
-        self._offset, self._went_on = has, True
-        self._advance()
-        self._told(has)
-        self._move(reply)
+        else:
+            self._offset, self._went_on = has, True
+            self._advance(confirmed=has)
+            self._told(has)
+            self._move(reply)
+        if self._patience.spent():
+            raise trouble
         return False
 
-    def _advance(self) -> None:
-        """Only what was never reached before counts as progress, else two that fail in turn would go on for ever."""
-        if self._offset > self._farthest:
-            self._farthest = self._offset
+    def _advance(self, confirmed: int = 0, taken: int = 0) -> None:
+        """Only what was never reached before counts as progress, else two that fail in turn would go on for ever.
+
+        Nothing is confirmed while a request runs, so what the connection takes counts as well as what is confirmed.
+        """
+        if confirmed > self._confirmed or taken > self._taken:
+            self._confirmed, self._taken = max(confirmed, self._confirmed), max(taken, self._taken)
             self._patience.moved()
 
     def _move(self, reply: Reply) -> None:

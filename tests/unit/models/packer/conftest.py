@@ -22,18 +22,31 @@ def fake() -> Iterator[FakeRegistry]:
         yield registry
 
 
-@pytest.fixture
-def connect(fake: FakeRegistry) -> Iterator[Connect]:
-    """A client whose pauses take no time and move its clock."""
-    moment = [0.0]
-    opened: list[Registry] = []
+class Clock:
+    """Time that passes when somebody says so."""
 
-    def pause(seconds: float) -> None:
-        moment[0] += seconds
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def pass_by(self, seconds: float) -> None:
+        """A pause that takes none of ours."""
+        self.now += seconds
+
+
+@pytest.fixture
+def clock() -> Clock:
+    """The clients' clock."""
+    return Clock()
+
+
+@pytest.fixture
+def connect(fake: FakeRegistry, clock: Clock) -> Iterator[Connect]:
+    """A client whose pauses take no time and move its clock."""
+    opened: list[Registry] = []
 
     def connected(login: Login | None = None) -> Registry:
         address = parse(f"{fake.address}/team/model", "v1")
-        opened.append(Registry(address, login, insecure=True, clock=lambda: moment[0], pause=pause))
+        opened.append(Registry(address, login, insecure=True, clock=lambda: clock.now, pause=clock.pass_by))
         return opened[-1]
 
     yield connected

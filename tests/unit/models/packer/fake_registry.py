@@ -4,6 +4,7 @@ What real registries do is tested with a real one (tests/cluster).
 """
 
 import hashlib
+import itertools
 import json
 import re
 import threading
@@ -57,6 +58,7 @@ class FakeRegistry:
         self.logins: list[str] = []  # that the place for tokens was shown
         self.address = ""
         self.lock = threading.Lock()
+        self._numbers = itertools.count()  # of uploads: two at a time are never taken for one another
 
     def paths(self, method: str) -> list[str]:
         """What was asked by a method."""
@@ -78,7 +80,7 @@ class FakeRegistry:
     def _upload(self, method: str, url: str, body: bytes, found: re.Match[str]) -> Answer:
         identity = found["id"]
         if method == "POST":
-            identity = f"u{len(self.uploads)}"
+            identity = f"u{next(self._numbers)}"
             self.uploads[identity] = bytearray()
             return 202, self._place(found["name"], identity), b""
         if identity not in self.uploads:
@@ -151,6 +153,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._cut(self.rfile.read(min(fault.after, size)))
             return
         body = self.rfile.read(size)
+        if len(body) < size:  # the client has gone, and this is no request
+            self.close_connection = True
+            return
         authorization = self.headers.get("Authorization", "")
         with self.registry.lock:
             self.registry.seen.append(Seen(self.command, self.path, authorization, size))

@@ -1,7 +1,10 @@
 """Names of repositories and tags, as people write them."""
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
+from kubedl.api.model import ModelOutput, complaint
 from kubedl.models.packer.address import Address, parse
 from kubedl.models.packer.failure import PackingError
 
@@ -17,6 +20,7 @@ from kubedl.models.packer.failure import PackingError
         ("registry:5000/a/b/c", Address("registry:5000", "registry:5000", "a/b/c")),
         ("r.example.com/team/my-model_v2.x", Address("r.example.com", "r.example.com", "team/my-model_v2.x")),
         ("[::1]:5000/a", Address("[::1]:5000", "[::1]:5000", "a")),
+        ("[::ffff:10.0.0.1]/a", Address("[::ffff:10.0.0.1]", "[::ffff:10.0.0.1]", "a")),
     ],
 )
 def test_a_repository_has_a_host(repository: str, expected: Address) -> None:
@@ -41,3 +45,32 @@ def test_other_tags_are_refused(tag: str) -> None:
     """Also those under which other things are looked for."""
     with pytest.raises(PackingError):
         parse("r.example.com/a", tag)
+
+
+@given(st.text("aB0._-:/[]", max_size=12))
+@example("[::ffff:10.0.0.1]:5000/a")
+@example("Team/model")
+@example("my_team.x/model")
+@example("localhost/a")
+def test_the_api_server_refuses_the_same_repositories(repository: str) -> None:
+    """Else a job would be trained whose model cannot be packed."""
+    wish = ModelOutput(model_name="m", image_repo=repository)
+    assert _refused(repository, "v1") == (complaint(wish) or "").startswith("imageRepo")
+
+
+@given(st.text("aB0._-/", min_size=1, max_size=12))
+@example("sha256-" + "0" * 64)
+@example("sha256-" + "0" * 64 + ".sig")
+@example("sha256-" + "0" * 63)
+@example("a" * 129)
+def test_and_the_same_tags(tag: str) -> None:
+    wish = ModelOutput(model_name="m", image_repo="hub/m", image_tag=tag)
+    assert _refused("hub/m", tag) == (complaint(wish) or "").startswith("imageTag")
+
+
+def _refused(repository: str, tag: str) -> bool:
+    try:
+        parse(repository, tag)
+    except PackingError:
+        return True
+    return False

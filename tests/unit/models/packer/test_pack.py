@@ -50,7 +50,25 @@ def test_packed_again_nothing_is_sent(fake: FakeRegistry, connect: Connect, orde
     os.utime(Path(order.source) / "saved_model.pb", (1, 1))
     again = pack(order, connect())
     assert again == Answer(first.digest, first.artifact_digest, first.size, layers_reused=3)
-    assert {request.method for request in fake.seen} == {"HEAD"}
+    assert {request.method for request in fake.seen} == {"HEAD", "GET"}
+
+
+@pytest.mark.parametrize("lost", ["manifest", "list", "configuration"])
+def test_what_belongs_to_an_image_is_there_also_if_its_tag_was(
+    fake: FakeRegistry, connect: Connect, order: Order, lost: str
+) -> None:
+    """Somebody may have copied the image alone, or tidied up."""
+    first = pack(order, connect())
+    blobs, manifests = dict(fake.blobs), dict(fake.manifests)
+    if lost == "list":
+        del fake.manifests[fallback_tag(first.digest)]
+    else:
+        pointer = json.loads(fake.manifests.pop(first.artifact_digest))
+    if lost == "configuration":
+        del fake.blobs[pointer["config"]["digest"]]
+    again = pack(order, connect())
+    assert again == Answer(first.digest, first.artifact_digest, first.size, layers_reused=3)
+    assert (fake.blobs, fake.manifests) == (blobs, manifests)
 
 
 def test_one_changed_file_is_one_layer(fake: FakeRegistry, connect: Connect, order: Order, model: Path) -> None:
@@ -91,6 +109,28 @@ def test_a_source_that_changes_meanwhile_leaves_no_tag(
     monkeypatch.setattr(module, "ensure_blob", changing)
     assert failure(order, connect).reason == "SourceChanged"
     assert "v1" not in fake.manifests
+
+
+@pytest.mark.parametrize("late", ["shard-2", "lock"])
+@pytest.mark.parametrize("taken", [False, True])
+def test_a_file_that_comes_late_leaves_no_manifest(
+    fake: FakeRegistry, connect: Connect, order: Order, model: Path, late: str, taken: bool
+) -> None:
+    """Neither a new one nor one that was empty is read; half a model would have been packed."""
+    (model / "lock").touch()
+    if taken:
+        pack(order, connect())
+    before = dict(fake.manifests)
+    had = fake.answer
+
+    def answer(method: str, url: str, body: bytes) -> tuple[int, dict[str, str], bytes]:
+        (model / late).write_bytes(b"weights")
+        return had(method, url, body)
+
+    fake.answer = answer  # type: ignore[method-assign]
+    error = failure(order, connect)
+    assert (error.reason, error.permanent) == ("SourceChanged", False)
+    assert fake.manifests == before
 
 
 def test_the_first_error_ends_all_threads(fake: FakeRegistry, connect: Connect, order: Order) -> None:

@@ -223,6 +223,51 @@ def test_a_file_that_changes_while_it_is_read_is_noticed(model: Path) -> None:
     assert caught.value.reason == "SourceChanged"
 
 
+def relinked(root: Path) -> None:
+    (root / "latest").unlink()
+    (root / "latest").symlink_to("variables")
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        (lambda root: (root / "shard-5").touch(), "shard-5"),
+        (lambda root: (root / "assets" / "words").touch(), "assets"),
+        (lambda root: (root / "empty").mkdir(), "empty"),
+        (lambda root: (root / "lock").write_bytes(b"weights, flushed late"), "lock"),
+        (lambda root: (root / "lock").unlink(), "lock"),
+        (lambda root: (root / "lock").chmod(0o755), "lock"),
+        (lambda root: os.mkfifo(root / "pipe"), "pipe"),
+        (replaced, "saved_model.pb"),
+        (relinked, "latest"),
+    ],
+    ids=["added", "added deeper", "empty directory", "filled", "gone", "executable", "pipe", "replaced", "relinked"],
+)
+def test_a_model_that_is_another_one_at_the_end_is_noticed(
+    model: Path, change: Callable[[Path], None], name: str
+) -> None:
+    """Files that nobody reads count too: new ones, and empty ones."""
+    (model / "assets").mkdir()
+    (model / "lock").touch()
+    (model / "latest").symlink_to("saved_model.pb")
+    with Source(str(model)) as source:
+        source.insist_unchanged()
+        change(model)
+        with pytest.raises(PackingError, match=f"'{name}") as caught:
+            source.insist_unchanged()
+    assert (caught.value.reason, caught.value.permanent) == ("SourceChanged", False)
+    assert "let nobody write" in caught.value.message
+
+
+def test_a_single_file_counts_alone(model: Path) -> None:
+    with Source(str(model / "saved_model.pb")) as source:
+        (model / "beside").touch()
+        source.insist_unchanged()
+        (model / "saved_model.pb").write_bytes(b"other")
+        with pytest.raises(PackingError, match=r"'saved_model\.pb' came, went or changed"):
+            source.insist_unchanged()
+
+
 def test_nothing_stays_open(model: Path) -> None:
     before = sorted(os.listdir("/proc/self/fd"))  # noqa: PTH208
     with Source(str(model)) as source, source.opened(_entry(source)):

@@ -2,14 +2,17 @@
 
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import pytest
 
 from kubedl.models.packer import upload
+from kubedl.models.packer.exchange import COMMIT_PATIENCE, Reply
 from kubedl.models.packer.failure import PackingError
+from kubedl.models.packer.patience import GIVE_UP
+from kubedl.models.packer.registry import MOST_REFUSALS
 from kubedl.models.packer.upload import ensure_blob
-from tests.unit.models.packer.conftest import Connect
+from tests.unit.models.packer.conftest import Clock, Connect
 from tests.unit.models.packer.fake_registry import FakeRegistry, Fault
 
 CONTENT = os.urandom(3 << 20)
@@ -53,6 +56,62 @@ def test_after_a_cut_it_goes_on_from_where_the_registry_says(fake: FakeRegistry,
     assert fake.blobs == {DIGEST: CONTENT}
     assert [request.size for request in fake.seen if request.method == "PATCH"] == [1 << 20]
     assert len(fake.paths("POST")) == 1
+
+
+@pytest.mark.parametrize("kept", [True, False], ids=["kept", "dropped"])
+def test_a_cut_after_a_long_time_is_a_cut_like_any_other(
+    fake: FakeRegistry, connect: Connect, clock: Clock, kept: bool
+) -> None:
+    """Nothing is confirmed while a request runs, and one may run for longer than we are patient."""
+    fake.faults = [Fault("PATCH", after=1 << 20), *([] if kept else [Fault("GET", 404)])]
+    heard: list[int] = []
+
+    def told(offset: int) -> None:
+        if offset > max(heard, default=0):
+            clock.pass_by(GIVE_UP)
+        heard.append(offset)
+
+    send(connect, told)
+    assert fake.blobs == {DIGEST: CONTENT}
+    assert len(fake.paths("POST")) == (1 if kept else 2)
+
+
+def test_what_the_registry_confirms_at_last_counts_too(fake: FakeRegistry, connect: Connect, clock: Clock) -> None:
+    """Something before it may take all at once, and pass it on slowly."""
+    registry = connect()
+    had = registry.once
+    cuts = [1, 2]
+
+    def once(method: str, *arguments: object) -> Reply:
+        reply = had(method, *arguments)  # type: ignore[arg-type]
+        if method == "PATCH" and cuts:
+            del fake.uploads["u0"][cuts.pop(0) << 20 :]
+            clock.pass_by(GIVE_UP + 1)
+            return Reply(504, {})
+        return reply
+
+    registry.once = once  # type: ignore[method-assign,assignment]
+    ensure_blob(registry, DIGEST, len(CONTENT), lambda start, end: iter(pieces(start, end)), lambda _: None)
+    assert fake.blobs == {DIGEST: CONTENT}
+    assert [request.size for request in fake.seen if request.method == "PATCH"] == [3 << 20, 2 << 20, 1 << 20]
+
+
+def test_a_commit_that_took_too_long_may_have_been_one(connect: Connect, clock: Clock) -> None:
+    registry = connect()
+    had = registry.once
+    commits: list[str] = []
+
+    def once(method: str, target: str, *arguments: object) -> Reply:
+        reply = had(method, target, *arguments)  # type: ignore[arg-type]
+        if method == "PUT":
+            commits.append(target)
+            clock.pass_by(COMMIT_PATIENCE)
+            raise TimeoutError("timed out")
+        return reply
+
+    registry.once = once  # type: ignore[method-assign,assignment]
+    ensure_blob(registry, DIGEST, len(CONTENT), lambda start, end: iter(pieces(start, end)), lambda _: None)
+    assert len(commits) == 1
 
 
 @pytest.mark.parametrize(
@@ -112,6 +171,32 @@ def test_a_wrong_digest_after_a_cut_is_tried_once_more(fake: FakeRegistry, conne
     assert len(fake.paths("POST")) == 2
 
 
+def test_refusals_count_only_in_a_row(fake: FakeRegistry, connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long upload outlives many tokens."""
+    monkeypatch.setattr(upload, "MOST_AT_ONCE", 1 << 19)
+    registry = connect()
+    had, refused = registry.once, set[str]()
+
+    def once(method: str, target: str, headers: Mapping[str, str], *arguments: object) -> Reply:
+        part = headers.get("Content-Range", "")
+        if method == "PATCH" and part not in refused:
+            refused.add(part)
+            return Reply(401, {})
+        return had(method, target, headers, *arguments)  # type: ignore[arg-type]
+
+    registry.once = once  # type: ignore[method-assign,assignment]
+    ensure_blob(registry, DIGEST, len(CONTENT), lambda start, end: iter(pieces(start, end)), lambda _: None)
+    assert fake.blobs == {DIGEST: CONTENT}
+    assert len(refused) == 6
+
+
+def test_a_refusal_that_stays_is_the_answer(fake: FakeRegistry, connect: Connect) -> None:
+    fake.faults = [Fault("PATCH", 401) for _ in range(9)]
+    with pytest.raises(PackingError) as caught:
+        send(connect)
+    assert (caught.value.reason, len(fake.paths("PATCH"))) == ("Unauthorized", MOST_REFUSALS)
+
+
 @pytest.mark.parametrize(("status", "reason"), [(403, "Forbidden"), (413, "RegistryRefused")])
 def test_a_refusal_ends_it(fake: FakeRegistry, connect: Connect, status: int, reason: str) -> None:
     fake.faults = [Fault("PATCH", status)]
@@ -125,6 +210,43 @@ def test_it_does_not_go_on_for_ever(fake: FakeRegistry, connect: Connect) -> Non
     with pytest.raises(PackingError) as caught:
         send(connect)
     assert caught.value.reason == "RegistryFailed"
+
+
+def test_nor_if_each_attempt_takes_long_and_none_goes_farther(
+    fake: FakeRegistry, connect: Connect, clock: Clock
+) -> None:
+    fake.faults = [Fault("PATCH", 504) for _ in range(500)]
+    with pytest.raises(PackingError) as caught:
+        send(connect, lambda _: clock.pass_by(20))
+    assert caught.value.reason == "RegistryFailed"
+    assert 1 < len(fake.paths("PATCH")) < 5
+
+
+@pytest.mark.parametrize("confirmed", ["0-99", "0-1048575"])
+def test_nor_if_the_registry_says_well_done_and_keeps_nothing(
+    fake: FakeRegistry, connect: Connect, clock: Clock, confirmed: str
+) -> None:
+    """What it keeps it need not be sent again, but it must keep more each time."""
+    fake.faults = [Fault(method, 202, headers={"Range": confirmed}) for _ in range(500) for method in ("PATCH", "GET")]
+    with pytest.raises(PackingError) as caught:
+        send(connect)
+    assert (caught.value.reason, caught.value.permanent) == ("RegistryFailed", False)
+    assert clock.now > GIVE_UP
+    assert len(fake.paths("PATCH")) < 40
+
+
+def test_parts_that_the_registry_takes_smaller_than_sent(fake: FakeRegistry, connect: Connect) -> None:
+    """It goes on at once: something moves."""
+    registry = connect()
+    had = fake.answer
+
+    def answer(method: str, url: str, body: bytes) -> tuple[int, dict[str, str], bytes]:
+        return had(method, url, body[: 1 << 20])
+
+    fake.answer = answer  # type: ignore[method-assign]
+    ensure_blob(registry, DIGEST, len(CONTENT), lambda start, end: iter(pieces(start, end)), lambda _: None)
+    assert fake.blobs == {DIGEST: CONTENT}
+    assert [request.method for request in fake.seen] == ["HEAD", "POST", "PATCH", "PATCH", "PATCH", "PUT"]
 
 
 def test_a_read_error_of_the_model_is_not_taken_for_the_networks(fake: FakeRegistry, connect: Connect) -> None:
