@@ -31,7 +31,7 @@ PAIRS = 5
 def main() -> int:
     """Print how they compare: the median over neighbouring turns."""
     parser = argparse.ArgumentParser(prog="python -m proofs.kinds.before", description=__doc__)
-    parser.add_argument("--jobs", type=int, default=2000 if FULL else 100)
+    parser.add_argument("--jobs", type=int, default=500 if FULL else 100)
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="kubedl-before-") as directory, stage() as cluster:
         source = unpack(Path(directory))
