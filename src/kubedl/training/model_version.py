@@ -83,8 +83,9 @@ async def leave(client: Client, kind: Kind, job: Job, commit: str) -> bool:
     Returns whether there is one.
     """
     pods = await first_pods(client, job)
-    wrote = pods.get(writer(job).role)
-    if wrote is not None and all(volume.name != VOLUME for volume in wrote.spec.volumes or ()):
+    wrote = writer(job)
+    pod = pods.get(wrote.role) if wrote is not None else None
+    if wrote is None or (pod is not None and all(volume.name != VOLUME for volume in pod.spec.volumes or ())):
         return False
     body = render(kind, job, trained_with(job, pods), commit)
     try:

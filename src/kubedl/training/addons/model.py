@@ -43,11 +43,12 @@ class ModelStorage(Addon):
             if all(variable.get("name") != VARIABLE for variable in given):
                 container["env"] = [{"name": VARIABLE, "value": path.replace("$", "$$")}, *given]
         selector = model_volumes.node_selector(storage)
-        if selector and pod["metadata"]["name"] == job.pod_name(writer(job)):
+        wrote = writer(job)
+        if selector and wrote is not None and pod["metadata"]["name"] == job.pod_name(wrote):
             spec["nodeSelector"] = {**(spec.get("nodeSelector") or {}), **selector}
 
 
-def writer(job: Job) -> Replica:
-    """The replica that writes the model."""
+def writer(job: Job) -> Replica | None:
+    """The replica that writes the model; None if there is no replica at all."""
     role = next((role for role in LEADING if role in job), None)
-    return Replica(role, 0) if role is not None else job.leader
+    return Replica(role, 0) if role is not None else next(job.replicas(), None)

@@ -324,6 +324,16 @@ def test_what_a_job_never_wrote_is_not_its_model(runner: asyncio.Runner, mounted
     assert stage.look() == []
 
 
+def test_a_job_without_replicas_leaves_no_model(runner: asyncio.Runner) -> None:
+    """It succeeds at once, and nobody was there to write one."""
+    stage = Stage(job().workers(0), runner)
+    stage.look()
+    said = find(stage.job.status.conditions, "Succeeded")
+    assert said is not None
+    assert "no ModelVersion was made" in said.message
+    assert stage.versions() == []
+
+
 def test_the_images_that_a_job_ran_are_known_by_digest(runner: asyncio.Runner) -> None:
     """As they were written, and as they were pulled; what a runtime does not say is left out."""
 
