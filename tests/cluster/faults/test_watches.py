@@ -15,6 +15,7 @@ from testbed.waiting import until
 SILENCE = 70.0 if FULL else 4.0  # seconds; the first is what users have
 DETECTED = SILENCE + 5
 LISTS = 10.0  # seconds between two lists of one resource
+CACHES = 2  # of pods: those of jobs, and those that build images
 RECOVERED = 5.0 if FULL else 15.0  # CI's machine is busy with other things
 
 
@@ -70,7 +71,7 @@ def test_a_watch_whose_history_is_gone_starts_anew(
     record_property("seconds", round(worst, 1))
     lists = operator.count("watch", "pods")
     assert worst <= RECOVERED
-    assert lists <= 1 + (time.monotonic() - began) / LISTS
+    assert lists <= CACHES + (time.monotonic() - began) / LISTS
 
 
 def test_a_server_that_has_no_history_at_all_is_not_stormed(fleet: Fleet, operator: ProxiedOperator) -> None:
