@@ -4,8 +4,11 @@ import base64
 import json
 import os
 import random
+import shutil
+import sys
 import tarfile
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -56,8 +59,8 @@ def order_for(registry: RealRegistry, model: Path, repository: str, tag: str = "
     return Order(str(model), place, tag, "ns", "resnet", "mv-1", insecure=True, origin=origin)
 
 
-def image_of(order: Order, directory: Path) -> Answer:
-    code, answer = packed(order, directory)
+def image_of(order: Order, directory: Path, environment: Mapping[str, str] | None = None) -> Answer:
+    code, answer = packed(order, directory, environment)
     assert code == 0, answer
     assert answer is not None
     return answer
@@ -101,6 +104,23 @@ def test_packed_again_it_is_the_same_and_nothing_is_sent(registry: RealRegistry,
         again = image_of(order, tmp_path)
         assert {request.method for request in proxy.passed} == {"HEAD", "GET"}
     assert (again.digest, again.layers_uploaded, again.bytes_uploaded) == (first.digest, 0, 0)
+
+
+def test_another_year_and_another_copy_give_the_same_digest(
+    registry: RealRegistry, model: Path, tmp_path: Path
+) -> None:
+    """A copy with other times, packed by a process whose clock is a year and more ahead."""
+    [library] = Path("/usr/lib").glob("*/faketime/libfaketime.so.1")
+    later = {"LD_PRELOAD": str(library), "FAKETIME": "+400d"}
+    year = run(sys.executable, "-c", "import time; print(time.gmtime().tm_year)", environment=later)
+    assert int(year) > time.gmtime().tm_year
+    first = image_of(order_for(registry, model, "today"), tmp_path)
+    copy = tmp_path / "elsewhere" / "copy"
+    shutil.copytree(model, copy, symlinks=True, copy_function=shutil.copyfile)
+    (copy / "deep" / "er" / "run.sh").chmod(0o700)
+    again = image_of(order_for(registry, copy, "next-year"), tmp_path, later)
+    assert (again.digest, again.artifact_digest) == (first.digest, first.artifact_digest)
+    assert again.layers_reused == 0
 
 
 def test_a_changed_file_alone_is_sent(registry: RealRegistry, model: Path, tmp_path: Path) -> None:
