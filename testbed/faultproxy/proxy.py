@@ -91,6 +91,11 @@ class FaultProxy:
         """The calls seen so far, in the order in which their end was decided."""
         return list(self._traffic.calls)
 
+    @property
+    def watches(self) -> int:
+        """How many watches go through at this moment."""
+        return len(self._traffic.relays)
+
     @overload
     def inject(self, match: "Match", fault: "CallFault") -> Rule: ...
     @overload
