@@ -69,6 +69,10 @@ class PlayedBuild:
         status: Object = (found or {}).get("status") or {}
         return status
 
+    def condition(self, kind: str) -> Object:
+        """What one of its conditions says; nothing if there is none."""
+        return next((one for one in self.status().get("conditions") or () if one["type"] == kind), {})
+
     def pod(self) -> Object | None:
         """Its build pod, if it is there."""
         return self._world.sightings.get("builds", self._world.namespace, self._pod_name)

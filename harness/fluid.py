@@ -1,40 +1,15 @@
-"""Fluid, played by a test: its kinds as its own module ships them, and what its controllers would write.
+"""Fluid, played by a test: what its controllers would write."""
 
-The module comes from the Go module proxy, checked by its sum, and is never part of this repository.
-"""
-
-import json
-from functools import cache
-from pathlib import Path
-
+from harness.foreign import ForeignKinds
 from harness.world import World
 from testbed.api import ApiError, Object
-from testbed.cluster import Cluster
-from testbed.errors import TestbedError
-from testbed.shell import run
 
-MODULE = "github.com/fluid-cloudnative/fluid@v1.0.8"
-SUM = "h1:sZEOFWo5N8r+RyyD9PyLB3GgjergRR4yKspn64dltS8="
 GROUP = "data.fluid.io"
 KINDS = ("datasets", "alluxioruntimes", "juicefsruntimes")
 CACHES = "cachebackends"
-
-
-@cache
-def definitions() -> tuple[Path, ...]:
-    """The files that define the kinds which we make."""
-    answer = json.loads(run("go", "mod", "download", "-json", MODULE, timeout=600))
-    if answer["Sum"] != SUM:
-        raise TestbedError(f"{MODULE} is not what it was")
-    return tuple(Path(answer["Dir"]) / "config" / "crd" / "bases" / f"{GROUP}_{kind}.yaml" for kind in KINDS)
-
-
-def install(cluster: Cluster) -> None:
-    """Let the API server know Fluid's kinds; nobody acts on them."""
-    for file in definitions():
-        cluster.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(file))
-    names = [f"crd/{kind}.{GROUP}" for kind in KINDS]
-    cluster.kubectl("wait", "--for=condition=Established", "--timeout=60s", *names)
+FLUID = ForeignKinds(
+    "github.com/fluid-cloudnative/fluid@v1.0.8", "h1:sZEOFWo5N8r+RyyD9PyLB3GgjergRR4yKspn64dltS8=", GROUP, KINDS
+)
 
 
 class PlayedFluid:

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import fluid, kruise
+from harness.fluid import FLUID
+from harness.kruise import KRUISE
 from harness.node import played_node
 from harness.nursery import ROOT, Nursery
 from harness.operator import install_custom_resources
@@ -34,8 +35,8 @@ class Stage:
 def stage(cluster: Cluster) -> Iterator[Stage]:
     """Set up for a cluster that is there."""
     install_custom_resources(cluster)
-    fluid.install(cluster)
-    kruise.install(cluster)
+    for foreign in (FLUID, KRUISE):
+        foreign.install(cluster)
     with (
         tempfile.TemporaryDirectory(prefix="kubedl-stage-") as directory,
         Nursery(OPERATOR, Path(os.environ.get(SOURCE, ROOT / "src"))) as nursery,

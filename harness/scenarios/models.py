@@ -59,7 +59,7 @@ def model_version_pulled_to_nodes(world: World) -> None:
     build.until(imageBuildPhase=SUCCEEDED)
     world.until("the job that pulls it", lambda: kruise.job() is not None)
     kruise.say(desired=2, succeeded=2, completionTime="2026-01-01T00:00:00Z")
-    world.until("word of it", lambda: _reason(build, "PreWarmed") == "Pulled")
+    world.until("word of it", lambda: build.condition("PreWarmed").get("reason") == "Pulled")
     kruise.delete()
     build.until_no_pod()
     build.until_model(versionCount=1)
@@ -80,8 +80,3 @@ def job_leaves_a_model(world: World) -> None:
     build.until(imageBuildPhase=SUCCEEDED)
     build.until_no_pod()
     build.until_model(versionCount=1)
-
-
-def _reason(build: PlayedBuild, kind: str) -> str:
-    conditions = build.status().get("conditions") or []
-    return next((str(one["reason"]) for one in conditions if one["type"] == kind), "")

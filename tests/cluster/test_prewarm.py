@@ -27,12 +27,6 @@ def world(ready_stage: Stage, namespace: str) -> Iterator[World]:
         yield World(ready_stage.sightings, namespace, ready_stage.node, tend=operator.insist)
 
 
-def condition(build: PlayedBuild) -> Object:
-    """What is said about the image on nodes."""
-    found = [one for one in build.status().get("conditions") or () if one["type"] == "PreWarmed"]
-    return found[0] if found else {}
-
-
 def test_a_built_version_is_pulled_to_nodes_once(world: World) -> None:
     """OpenKruise's own definition takes the job; what comes of it is told, and stays when the job is gone."""
     build, kruise = PlayedBuild(world, "version"), PlayedKruise(world, "version")
@@ -47,8 +41,11 @@ def test_a_built_version_is_pulled_to_nodes_once(world: World) -> None:
     assert job["spec"]["pullSecrets"] == ["hub"]
     assert (job["spec"]["parallelism"], job["spec"]["pullPolicy"]["timeoutSeconds"]) == (5, 3600)
     kruise.say(desired=2, succeeded=2, completionTime=DONE)
-    world.until("the images to be there", lambda: condition(build).get("reason") == "Pulled")
-    assert (condition(build)["status"], condition(build)["message"]) == ("True", "on 2 of 2 nodes")
+    world.until("the images to be there", lambda: build.condition("PreWarmed").get("reason") == "Pulled")
+    assert (build.condition("PreWarmed")["status"], build.condition("PreWarmed")["message"]) == (
+        "True",
+        "on 2 of 2 nodes",
+    )
     build.until(imageBuildPhase="ImageBuildSucceeded")
     build.delete()
     world.until("the job to go with its version", lambda: kruise.job() is None)
@@ -61,8 +58,8 @@ def test_nodes_that_could_not_pull_are_named(world: World) -> None:
     world.until("the job", lambda: kruise.job() is not None)
     assert "selector" not in (kruise.job() or {})["spec"]
     kruise.say(desired=2, succeeded=1, failed=1, failedNodes=["node-b"], completionTime=DONE)
-    world.until("the failure", lambda: condition(build).get("reason") == "PullFailed")
-    assert condition(build)["message"] == "on 1 of 2 nodes; failed: node-b"
+    world.until("the failure", lambda: build.condition("PreWarmed").get("reason") == "PullFailed")
+    assert build.condition("PreWarmed")["message"] == "on 1 of 2 nodes; failed: node-b"
 
 
 def test_a_cluster_without_openkruise_is_told_of(ready_stage: Stage, namespace: str) -> None:
@@ -74,8 +71,8 @@ def test_a_cluster_without_openkruise_is_told_of(ready_stage: Stage, namespace: 
         build = PlayedBuild(world, "version")
         build.create(storage=CLAIM, preWarm={})
         build.end(1, 0, **BUILT)
-        world.until("the condition", lambda: condition(build).get("reason") == "KruiseNotInstalled")
-        assert condition(build)["status"] == "False"
+        world.until("the condition", lambda: build.condition("PreWarmed").get("reason") == "KruiseNotInstalled")
+        assert build.condition("PreWarmed")["status"] == "False"
         build.until(imageBuildPhase="ImageBuildSucceeded", image=f"hub/resnet@{DIGEST}")
 
 

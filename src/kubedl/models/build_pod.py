@@ -14,7 +14,7 @@ from kubedl.api import model_volumes
 from kubedl.api.model import GROUP, MODEL_VERSIONS, ModelVersion
 from kubedl.api.model_storage import Storage
 from kubedl.api.model_volumes import Owner
-from kubedl.models.order import ORDER_VARIABLE, Order, Origin
+from kubedl.models.order import KEY_FILE, ORDER_VARIABLE, PASSWORD_FILE, Order, Origin
 from kubedl.wire import codec
 from kubedl.wire.core import PODS, Pod
 
@@ -168,7 +168,7 @@ def _secrets(version: ModelVersion) -> list[tuple[Body, str]]:
         # Nothing else that the Secret may have; two sources, because only a whole one can be optional.
         key, password = (
             {"secret": {"name": signing.secret_name, "items": [{"key": name, "path": name}], "optional": optional}}
-            for name, optional in (("cosign.key", False), ("cosign.password", True))
+            for name, optional in ((KEY_FILE, False), (PASSWORD_FILE, True))
         )
         found.append(({"name": "signing", "projected": {"sources": [key, password], "defaultMode": 0o444}}, SIGNING))
     return found

@@ -3,6 +3,7 @@
 import msgspec
 
 ORDER_VARIABLE = "KUBEDL_PACKING_ORDER"
+KEY_FILE, PASSWORD_FILE = "cosign.key", "cosign.password"  # of a Secret, and of the directory where it is mounted
 PERMANENT = 2  # the packer's exit code when trying again would not help; any other than 0 may be tried again
 
 
@@ -30,7 +31,7 @@ class Order(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     version: str
     insecure: bool = False  # plain HTTP, or a certificate that nobody signed
     credentials: str = ""  # a file as `docker login` writes it
-    signing_key: str = ""  # a directory with cosign.key and, if it is encrypted, cosign.password
+    signing_key: str = ""  # a directory with KEY_FILE and, if it is encrypted, PASSWORD_FILE
     origin: Origin = Origin()
 
 

@@ -7,6 +7,7 @@ waits for somebody to put a Secret right, does not count; it is tried again, mor
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -83,16 +84,8 @@ def decide(sight: Sight) -> Decision:
 
 def failed(sight: Sight, attempt: int, reason: str, message: str) -> ModelVersionStatus:
     """The status of a version that will have no image."""
-    version = sight.version
-    status = msgspec.structs.replace(
-        version.status,
-        image_build_phase="ImageBuildFailed",
-        image_tag=version.tag,
-        finish_time=sight.now,
-        progress=None,
-        attempts=attempt,
-    )
-    return stated(version, status, reason, message, sight.now)
+    end = {"image_build_phase": "ImageBuildFailed", "finish_time": sight.now, "progress": None}
+    return _at(sight, attempt, end, reason, message)
 
 
 def pause(attempt: int) -> timedelta:
@@ -137,14 +130,14 @@ def _build(sight: Sight, attempt: int) -> Decision:
 
 
 def _building(sight: Sight, attempt: int, reason: str, message: str) -> ModelVersionStatus:
+    known = {"image_build_phase": "ImageBuilding", "progress": sight.progress or sight.version.status.progress}
+    return _at(sight, attempt, known, reason, message)
+
+
+def _at(sight: Sight, attempt: int, fields: Mapping[str, object], reason: str, message: str) -> ModelVersionStatus:
+    """The status of that attempt, with these fields."""
     version = sight.version
-    status = msgspec.structs.replace(
-        version.status,
-        image_build_phase="ImageBuilding",
-        image_tag=version.tag,
-        attempts=attempt,
-        progress=sight.progress or version.status.progress,
-    )
+    status = msgspec.structs.replace(version.status, image_tag=version.tag, attempts=attempt, **fields)
     return stated(version, status, reason, message, sight.now)
 
 
@@ -200,24 +193,20 @@ def _ended(sight: Sight, attempt: int, pod: Pod) -> Decision:
 
 def _built(sight: Sight, attempt: int, answer: Answer) -> ModelVersionStatus:
     version, repository = sight.version, sight.version.spec.image_repo
-    image = f"{repository}@{answer.digest}"
     artifact = re.fullmatch(DIGEST, answer.artifact_digest)
-    status = msgspec.structs.replace(
-        version.status,
-        image=image,
-        image_tag=version.tag,
-        image_build_phase="ImageBuildSucceeded",
-        finish_time=sight.now,
-        artifact=f"{repository}@{answer.artifact_digest}" if artifact else "",
-        size=answer.size,
-        layers_uploaded=answer.layers_uploaded,
-        layers_reused=answer.layers_reused,
-        bytes_uploaded=answer.bytes_uploaded,
-        signed=answer.signed,
-        progress=None,
-        attempts=attempt,
-    )
-    return stated(version, status, "ImageBuilt", f"pushed as {repository}:{version.tag}", sight.now)
+    known = {
+        "image": f"{repository}@{answer.digest}",
+        "image_build_phase": "ImageBuildSucceeded",
+        "finish_time": sight.now,
+        "artifact": f"{repository}@{answer.artifact_digest}" if artifact else "",
+        "size": answer.size,
+        "layers_uploaded": answer.layers_uploaded,
+        "layers_reused": answer.layers_reused,
+        "bytes_uploaded": answer.bytes_uploaded,
+        "signed": answer.signed,
+        "progress": None,
+    }
+    return _at(sight, attempt, known, "ImageBuilt", f"pushed as {repository}:{version.tag}")
 
 
 def _answer(final: Terminated | None) -> Answer:

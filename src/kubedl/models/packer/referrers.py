@@ -5,7 +5,7 @@ A registry that does not know subjects says so by its silence; then the list is 
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -13,6 +13,8 @@ from kubedl.models.packer.failure import PackingError
 from kubedl.models.packer.manifests import INDEX, Descriptor, Document, digest_of, referrer_manifest
 from kubedl.models.packer.registry import Registry
 from kubedl.models.packer.upload import ensure_bytes
+
+T = TypeVar("T", bound=msgspec.Struct)
 
 
 class _Index(msgspec.Struct):
@@ -50,6 +52,16 @@ def fallback_tag(digest: str) -> str:
     return digest.replace(":", "-")
 
 
+def kept(registry: Registry, tag: str, kind: type[T], otherwise: str) -> T:
+    """What a tag beside an image holds, or an empty one. What nobody can read is left to people: we never move it."""
+    content = registry.manifest(tag)
+    try:
+        return msgspec.json.decode(content, type=kind) if content else kind()
+    except msgspec.DecodeError as error:
+        message = f"what {registry.address}:{tag} holds {otherwise}; remove it"
+        raise PackingError("RegistryFailed", message) from error
+
+
 def _enter(registry: Registry, descriptor: Descriptor, subject: str) -> None:
     listed = _listed(registry, subject)
     if descriptor.digest in _digests(listed):
@@ -59,12 +71,7 @@ def _enter(registry: Registry, descriptor: Descriptor, subject: str) -> None:
 
 
 def _listed(registry: Registry, subject: str) -> list[dict[str, Any]]:
-    tag = fallback_tag(subject)
-    kept = registry.manifest(tag)
-    try:
-        return msgspec.json.decode(kept, type=_Index).manifests if kept else []
-    except msgspec.DecodeError as error:
-        raise PackingError("RegistryFailed", f"what {registry.address}:{tag} holds is no index; remove it") from error
+    return kept(registry, fallback_tag(subject), _Index, "is no index").manifests
 
 
 def _digests(entries: list[dict[str, Any]]) -> set[Any]:

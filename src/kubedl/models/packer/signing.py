@@ -9,9 +9,8 @@ from typing import Any
 
 import msgspec
 
-from kubedl.models.packer.failure import PackingError
 from kubedl.models.packer.manifests import IMAGE_CONFIG, MANIFEST, Descriptor, Document, digest_of
-from kubedl.models.packer.referrers import fallback_tag
+from kubedl.models.packer.referrers import fallback_tag, kept
 from kubedl.models.packer.registry import Registry
 from kubedl.models.packer.signing_key import SigningKey
 from kubedl.models.packer.upload import ensure_bytes
@@ -66,7 +65,7 @@ def _push(
 ) -> None:
     tag = fallback_tag(image.digest) + ending
     layer = msgspec.to_builtins(Descriptor(media_type, digest_of(content), len(content), "", annotations))
-    layers = _kept(registry, tag)
+    layers = kept(registry, tag, _Manifest, "are no signatures").layers
     if layer in layers:
         return
     layers = [*layers, layer]
@@ -75,15 +74,6 @@ def _push(
         ensure_bytes(registry, document.digest, document.content)
     parts = {"schemaVersion": 2, "mediaType": MANIFEST, "config": config.plain, "layers": layers}
     registry.put_manifest(Document(MANIFEST, msgspec.json.encode(parts)), tag)
-
-
-def _kept(registry: Registry, tag: str) -> list[dict[str, Any]]:
-    content = registry.manifest(tag)
-    try:
-        return msgspec.json.decode(content, type=_Manifest).layers if content else []
-    except msgspec.DecodeError as error:
-        message = f"what {registry.address}:{tag} holds are no signatures; remove it"
-        raise PackingError("RegistryFailed", message) from error
 
 
 def _config(layers: list[dict[str, Any]]) -> Document:

@@ -16,10 +16,10 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from kubedl.models.order import KEY_FILE, PASSWORD_FILE
 from kubedl.models.packer import secretbox
 from kubedl.models.packer.failure import PackingError
 
-KEY_FILE, PASSWORD_FILE = "cosign.key", "cosign.password"
 MOST_MEMORY = 192 << 20  # that finding the key to the key may take; a build pod has 512 MiB
 
 _ENCRYPTED = re.compile(rb"-----BEGIN ENCRYPTED (SIGSTORE|COSIGN) PRIVATE KEY-----\s(.*?)-----END ENCRYPTED", re.DOTALL)

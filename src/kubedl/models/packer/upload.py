@@ -72,12 +72,16 @@ class _Upload:
         self._move(reply)
 
     def _send(self) -> Reply:
-        start, end = self._offset, min(self._offset + MOST_AT_ONCE, self._size)
+        start, end = self._piece()
         headers = {"Content-Type": "application/octet-stream"}
         if (start, end) != (0, self._size):  # a blob in one piece needs no range, and some registries know none
             headers["Content-Range"] = f"{start}-{end - 1}"
         body = Body(end - start, self._counted(start, end))
         return self._registry.once("PATCH", self._location, headers, body)
+
+    def _piece(self) -> tuple[int, int]:
+        """What one request carries."""
+        return self._offset, min(self._offset + MOST_AT_ONCE, self._size)
 
     def _finish(self) -> Reply:
         joint = "&" if urlsplit(self._location).query else "?"
@@ -110,7 +114,7 @@ class _Upload:
         return self._recover(trouble, asked_for(reply.headers.get("retry-after", "")))
 
     def _accepted(self, reply: Reply) -> bool:
-        start, end = self._offset, min(self._offset + MOST_AT_ONCE, self._size)
+        start, end = self._piece()
         has = _confirmed(reply.headers.get("range", ""))
         self._refusals = 0
         self._move(reply)
