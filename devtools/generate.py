@@ -1,6 +1,6 @@
-"""The files of deploy/ that follow from the code: a CRD for each kind, RBAC; `--check` finds drift.
+"""The files of deploy/ that follow from the code; `--check` finds drift.
 
-Both directories hold nothing else: a file that no longer follows from the code is removed, or reported as drift.
+Directories of generated files hold nothing else: a file that no longer follows from the code is removed, or reported.
 """
 
 import argparse
@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from kubedl.main.manifests import manifests
+from devtools.chart import CHART, DIRECTORIES, generated
 
 ROOT = Path(__file__).parents[1]
 DEPLOY = ROOT / "deploy"
@@ -19,7 +19,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m devtools.generate", description=__doc__)
     parser.add_argument("--check", action="store_true", help="only compare; exit 1 on drift")
     checking = parser.parse_args().check
-    wanted = manifests()
+    wanted = generated(DEPLOY)
     stale = drift(DEPLOY, wanted)
     if checking and stale:
         names = ", ".join(f"{DEPLOY.name}/{name}" for name in stale)
@@ -31,12 +31,9 @@ def main() -> int:
 
 def drift(directory: Path, wanted: Mapping[str, str]) -> list[str]:
     """Names of files that are missing, differ, or should not be there."""
-    present = {
-        str(path.relative_to(directory)): path.read_text()
-        for part in ("crds", "rbac")
-        for path in (directory / part).glob("*.yaml")
-    }
-    return sorted(name for name in present.keys() | wanted.keys() if present.get(name) != wanted.get(name))
+    left_over = [path for part in DIRECTORIES for path in (directory / CHART / "files" / part).glob("*.yaml")]
+    names = {str(path.relative_to(directory)) for path in left_over} | wanted.keys()
+    return sorted(name for name in names if _text(directory / name) != wanted.get(name))
 
 
 def write(directory: Path, texts: Mapping[str, str | None]) -> None:
@@ -48,6 +45,10 @@ def write(directory: Path, texts: Mapping[str, str | None]) -> None:
         else:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
+
+
+def _text(path: Path) -> str | None:
+    return path.read_text() if path.exists() else None
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The reference page of the kinds of job, from their declarations: nothing on it is written by hand.
+"""What the reference says of the kinds of job, from their declarations: nothing of it is written by hand.
 
 What a pod is told is read from pods of a sample job; what a rule says is its docstring.
 """
@@ -30,9 +30,12 @@ def describe_kinds() -> str:
     rows = [_row(kind) for kind in kinds]
     return (
         "# Kinds of job\n\n"
-        "Fields that every kind has are in [run a training job](../how-to/run-a-training-job.md). A default of a kind "
-        "holds where a job says nothing else. Lines are those of the file that declares the kind.\n\n"
-        f"{table(HEAD, rows)}\n" + "\n".join(_section(kind) for kind in kinds)
+        "What jobs share is told in [run a training job](../how-to/run-a-training-job.md). A default of a kind holds "
+        "where a job says nothing else. Each kind has a page with its roles, what its processes are told, a worked "
+        "example and every field. Lines are those of the file that declares the kind.\n\n"
+        f"{table(HEAD, rows)}\n"
+        "Beside jobs there are [Model](kinds/model.md), [ModelVersion](kinds/modelversion.md), "
+        "[Inference](kinds/inference.md) and [CacheBackend](kinds/cachebackend.md).\n"
     )
 
 
@@ -40,7 +43,7 @@ def _row(kind: Kind) -> tuple[str, ...]:
     lines = Path(inspect.getfile(type(kind))).read_text().count("\n")
     container = f"`{kind.container}`" + (" or any" if kind.any_container else "")
     return (
-        f"[{kind.kind}](#{kind.kind.lower()})",
+        f"[{kind.kind}](kinds/{kind.kind.lower()}.md)",
         ", ".join(f"`{name}`" for name in kind.short_names),
         f"`{kind.replicas_field}`",
         container,
@@ -51,18 +54,22 @@ def _row(kind: Kind) -> tuple[str, ...]:
     )
 
 
-def _section(kind: Kind) -> str:
-    scope = ""
-    if type(kind).restart_scope is not Kind.restart_scope:
-        scope = f"Restarted: {_said(kind.restart_scope)}\n\n"
+def describe_job(kind: Kind) -> str:
+    """What a kind of job has that other kinds of object have not: roles, an end, variables."""
+    alone = type(kind).restart_scope is Kind.restart_scope
     own = "".join(f"- `{name}`{_default(schema)}: {schema['description']}\n" for name, schema in _own_fields(kind))
     return (
-        f"## {kind.kind}\n\n{_said(type(kind))}\n\n"
+        f"{_said(type(kind))} The container that does the work is called `{kind.container}`"
+        f"{', or as you like' if kind.any_container else ''}; its port, unless you name another `{kind.port_name}`, is "
+        f"{kind.port}.\n\n"
+        f"## Roles\n\n"
         f"{table(('role', 'restart policy', 'waits for', 'replicas', 'one that fails for good'), _roles(kind))}\n"
-        f"Done: {_said(kind.succeeded)}\n\n"
-        f"{scope}"
-        f"{own}{chr(10) if own else ''}"
-        f"{_variables(kind)}"
+        f"- When it has succeeded (`successPolicy`): {_said(kind.succeeded)}\n"
+        f"- Who starts again when one fails (`restartScope`): "
+        f"{'That replica alone.' if alone else _said(kind.restart_scope)}\n"
+        f"- Which pods are deleted at the end (`cleanPodPolicy`): `{kind.clean_pod_policy}`.\n\n"
+        f"## What processes are told\n\n{_variables(kind)}\n"
+        + (f"## What only this kind has\n\nOr with another default than other kinds.\n\n{own}\n" if own else "")
     )
 
 
@@ -126,6 +133,8 @@ def _variables(kind: Kind) -> str:
     ]
     last = list(job.replicas())[-1]
     example = f"such as in `{job.pod_name(last)}`"
+    if not any(only for _, _, only in rows):
+        return table(("variable", example), [row[:2] for row in rows])
     return table(("variable", example, "only in"), rows)
 
 
@@ -138,10 +147,10 @@ def _environment(kind: Kind, job: Job, replica: Replica) -> Iterator[tuple[str, 
 
 
 def sample(kind: Kind) -> Job:
-    """A job with every role, and two replicas of the last where the kind allows so many."""
+    """A job with every role, and two workers, or two of the last role where the kind allows so many."""
     template = {"spec": {"containers": [{"name": kind.container, "image": "train"}]}}
     roles = {role.name: {"replicas": 1, "template": template} for role in kind.roles}
-    last = kind.roles[-1]
+    last = next((role for role in kind.roles if role.name == "Worker"), kind.roles[-1])
     roles[last.name] = {"replicas": min(2, last.at_most or 2), "template": template}
     body = {"metadata": {"name": NAME, "namespace": NAMESPACE, "uid": "1"}, "spec": {kind.replicas_field: roles}}
     return kind.job(kind.resource.decoder.decode(codec.encode(body)))

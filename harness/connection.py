@@ -6,7 +6,8 @@ A test's own loop runs in a thread, so tests stay plain functions and yet send a
 import asyncio
 import ssl
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -18,9 +19,20 @@ from testbed.cluster import Cluster
 IN_FLIGHT = 32
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
+GONE = 404
 NOT_NOW = frozenset({429, 500, 502, 503, 504})
 
 T = TypeVar("T")
+
+
+@contextmanager
+def unless_gone() -> Iterator[None]:
+    """Around a call about something that somebody quicker may have taken away: then there is nothing to do."""
+    try:
+        yield
+    except ApiError as error:
+        if error.status != GONE:
+            raise
 
 
 class Connection:

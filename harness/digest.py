@@ -3,6 +3,7 @@
 Two runs of a scenario are equal when their digests are, whatever happened to the operator on the way.
 """
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -12,17 +13,20 @@ from kubedl.training.kinds import all_kinds
 from testbed.api import Object
 
 # Anything in a status that is a moment; that it is there is part of the state, when it was is not.
-MOMENTS = frozenset({"lastTransitionTime", "startTime", "completionTime", "lastUsedTime", "finishTime"})
-UIDS = ("training.kubedl.io/job-uid", "model.kubedl.io/version-uid")  # labels
+MOMENTS = frozenset(
+    {"lastTransitionTime", "startTime", "completionTime", "lastUsedTime", "finishTime", "since", "stepSince"}
+)
+UIDS = ("training.kubedl.io/job-uid", "model.kubedl.io/version-uid", "serving.kubedl.io/inference-uid")  # labels
 # Names that end with a uid or a part of one: versions that a job left, their builds, claims.
 PASSING = re.compile(r"((?:image-build-)?mv-.+)-[0-9a-f]{5}|(mv-pvc)-[0-9a-f-]{36}")
 
 
 def digest(sightings: Sightings, namespace: str) -> Object:
-    """Jobs, caches, models, pods and Services by name, and nothing of them that a second run could not repeat."""
+    """What users made and what was made for them, by name, and nothing of it that a second run could not repeat."""
     versions = sightings.all("modelversions", namespace)
     jobs = {name: body for kind in all_kinds() for name, body in sightings.all(kind.plural, namespace).items()}
-    owners = {body["metadata"]["uid"]: lasting(name) for name, body in (jobs | versions).items()}
+    inferences = sightings.all("inferences", namespace)
+    owners = {body["metadata"]["uid"]: lasting(name) for name, body in (jobs | versions | inferences).items()}
     return {
         "jobs": {name: of_job(body) for name, body in jobs.items()},
         "caches": {name: of_job(body) for name, body in sightings.all("cachebackends", namespace).items()},
@@ -31,12 +35,25 @@ def digest(sightings: Sightings, namespace: str) -> Object:
         "builds": {lasting(name): of_pod(body, owners) for name, body in sightings.all("builds", namespace).items()},
         "pods": {name: of_pod(body, owners) for name, body in sightings.all("pods", namespace).items()},
         "services": {name: of_service(body, owners) for name, body in sightings.all("services", namespace).items()},
+        "inferences": {name: of_inference(body) for name, body in inferences.items()},
+        "addresses": {name: of_service(body, owners) for name, body in sightings.all("addresses", namespace).items()},
+        "deployments": {
+            name: of_deployment(body, owners) for name, body in sightings.all("deployments", namespace).items()
+        },
+        "scalers": {name: _owner(body, owners) for name, body in sightings.all("scalers", namespace).items()},
+        "routes": {name: of_route(body, owners) for name, body in sightings.all("routes", namespace).items()},
     }
 
 
 def of_job(body: Object) -> Object:
     """What the user asked for by version, and what the operator says about it."""
     return {"generation": body["metadata"]["generation"], "status": timeless(body.get("status") or {})}
+
+
+def of_inference(body: Object) -> Object:
+    """As a job; its addresses carry the namespace, which every run has another of."""
+    said: Object = json.loads(json.dumps(of_job(body)).replace(body["metadata"]["namespace"], "here"))
+    return said
 
 
 def of_version(body: Object, owners: Mapping[str, str]) -> Object:
@@ -64,6 +81,19 @@ def of_service(body: Object, owners: Mapping[str, str]) -> Object:
     """Whose it is, and that it can be found."""
     ports = [port["port"] for port in body["spec"].get("ports") or ()]
     return {"labels": _labels(body, owners), "owner": _owner(body, owners), "ports": ports}
+
+
+def of_deployment(body: Object, owners: Mapping[str, str]) -> Object:
+    """Whose it is, how many pods it asks for, and what they are given."""
+    said = body["metadata"].get("annotations") or {}
+    given = {name: said.get(f"serving.kubedl.io/{name}") for name in ("model-version", "image", "loader")}
+    return {"owner": _owner(body, owners), "replicas": body["spec"]["replicas"], **given}
+
+
+def of_route(body: Object, owners: Mapping[str, str]) -> Object:
+    """Whose it is, and whom it leads to."""
+    refs = [ref for rule in body["spec"]["rules"] for ref in rule.get("backendRefs") or ()]
+    return {"owner": _owner(body, owners), "shares": {ref["name"]: ref["weight"] for ref in refs}}
 
 
 def timeless(value: Any) -> Any:  # noqa: ANN401 - any part of a JSON document

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from harness.connection import MERGE_PATCH
+from harness.connection import MERGE_PATCH, unless_gone
 from harness.sightings import TRAINING
 from harness.stage import Stage
 from harness.world import KINDS, ended, job_body, running
-from testbed.api import ApiError, Object
+from testbed.api import Object
 from testbed.waiting import until
 
 DEADLINE = 120.0
@@ -59,11 +59,8 @@ class Fleet:
         """Somebody deletes pods by force; one that is gone already is fine."""
 
         async def one(pod: str) -> None:
-            try:
+            with unless_gone():
                 await self._server.call("DELETE", f"{self.pods_path}/{pod}", {"gracePeriodSeconds": 0})
-            except ApiError as error:
-                if error.status != 404:
-                    raise
 
         self._server.each(pods, one)
 

@@ -26,7 +26,7 @@ from testbed.waiting import until
 
 USER = "kubedl-operator"
 ROOT = Path(__file__).parents[1]
-CUSTOM_RESOURCES = ROOT / "deploy" / "crds"
+CUSTOM_RESOURCES = ROOT / "deploy" / "chart" / "files" / "crds"
 READY_DEADLINE = 30.0
 PORTS = range(24_000, 32_000)  # below those that the kernel gives to outgoing connections
 
@@ -107,7 +107,7 @@ class Operator(Process):
 
 
 def install_custom_resources(cluster: Cluster) -> None:
-    """Apply deploy/crds and wait until every kind is served; a second call for the same cluster does nothing."""
+    """Apply the chart's CRDs and wait until every kind is served; a second call for the same cluster does nothing."""
     # A cluster that was built anew has another authority.
     content = b"".join(path.read_bytes() for path in sorted(CUSTOM_RESOURCES.glob("*.yaml")))
     known = hashlib.sha256(content + cluster.authority.certificate.read_bytes()).hexdigest()

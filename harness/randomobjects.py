@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
+from harness.connection import unless_gone
 from harness.operator import Operator
 from harness.randomjobs import random_job
 from harness.scenarios import every_kind
@@ -158,11 +159,8 @@ class Storm:
                     yield f"/api/v1/namespaces/{self._namespace}/{resource}/{name}"
 
     async def _remove(self, path: str) -> None:
-        try:
+        with unless_gone():
             await self._server.call("DELETE", path, {"gracePeriodSeconds": 0, "propagationPolicy": "Background"})
-        except ApiError as error:
-            if error.status != 404:
-                raise
 
     def _tend(self) -> None:
         """An operator that has ended is brought back, so that the rest is heard of, and counted."""

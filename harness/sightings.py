@@ -23,6 +23,7 @@ from testbed.waiting import until
 TRAINING = "/apis/training.kubedl.io/v1alpha1"
 MODEL = "/apis/model.kubedl.io/v1alpha1"
 LABELLED = "labelSelector=training.kubedl.io/job-name"
+SERVING = "labelSelector=serving.kubedl.io/inference"
 FOLLOWED = {
     "pods": f"/api/v1/pods?{LABELLED}",
     "services": f"/api/v1/services?{LABELLED}",
@@ -30,6 +31,12 @@ FOLLOWED = {
     "models": f"{MODEL}/models?",
     "modelversions": f"{MODEL}/modelversions?",
     "builds": "/api/v1/pods?labelSelector=model.kubedl.io/version-uid",
+    "inferences": "/apis/serving.kubedl.io/v1alpha1/inferences?",
+    "servers": f"/api/v1/pods?{SERVING}",
+    "addresses": f"/api/v1/services?{SERVING}",
+    "deployments": f"/apis/apps/v1/deployments?{SERVING}",
+    "scalers": f"/apis/autoscaling/v2/horizontalpodautoscalers?{SERVING}",
+    "routes": f"/apis/gateway.networking.k8s.io/v1/httproutes?{SERVING}",
     **{kind.plural: f"{TRAINING}/{kind.plural}?" for kind in all_kinds()},
 }
 START = "watch=1&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
@@ -40,7 +47,7 @@ Objects = dict[tuple[str, str], Object]
 
 
 class Sightings:
-    """Follows pods and Services of jobs, the jobs, caches, models and the pods that build them, in all namespaces."""
+    """Follows jobs, caches, models, Inferences, and what is made for each of them, in all namespaces."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.connection = Connection(cluster)

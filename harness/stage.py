@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.fluid import FLUID
+from harness.keda import KEDA
 from harness.kruise import KRUISE
 from harness.node import played_node
 from harness.nursery import ROOT, Nursery
 from harness.operator import install_custom_resources
 from harness.sightings import Sightings
+from testbed import gateway
 from testbed.cluster import Cluster
 
 OPERATOR = "kubedl.main.operator"
@@ -35,8 +37,9 @@ class Stage:
 def stage(cluster: Cluster) -> Iterator[Stage]:
     """Set up for a cluster that is there."""
     install_custom_resources(cluster)
-    for foreign in (FLUID, KRUISE):
+    for foreign in (FLUID, KRUISE, KEDA):
         foreign.install(cluster)
+    cluster.define(gateway.definitions())
     with (
         tempfile.TemporaryDirectory(prefix="kubedl-stage-") as directory,
         Nursery(OPERATOR, Path(os.environ.get(SOURCE, ROOT / "src"))) as nursery,

@@ -39,14 +39,14 @@ class World:
         """`tend` is called while waiting: it brings a killed operator back; `met` when a condition is met."""
         self.sightings = sightings
         self.namespace = namespace
-        self._node = node
+        self.node = node
         self._deadline = deadline
         self._tend = tend
         self._met = met
 
     def create(self, kind: str, name: str, roles: Mapping[str, int | Object], **spec: object) -> "Job":
         """A user asks for a job; each role is a count of replicas, or a replica spec without its template."""
-        body = job_body(kind, name, roles, self._node, **spec)
+        body = job_body(kind, name, roles, self.node, **spec)
         job = Job(self, view(body))
         self.sightings.connection.create(job.collection, body)
         return job

@@ -7,28 +7,26 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from xml.etree import ElementTree
 
+PARALLEL = ("-n", "2", "--dist", "loadgroup")  # two at a time, since a test mostly waits
+
 
 def main() -> int:
-    """Two at a time, since a test mostly waits."""
+    """Run what is named."""
+    print(json.dumps(run(sys.argv[1], *PARALLEL)))
+    return 0
+
+
+def run(*arguments: str, environment: Mapping[str, str] | None = None) -> dict[str, str | float]:
+    """How tests ended, by name, and what they recorded; what pytest says goes to the terminal."""
     with tempfile.TemporaryDirectory() as directory:
         report = Path(directory) / "report.xml"
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            sys.argv[1],
-            "-n",
-            "2",
-            "--dist",
-            "loadgroup",
-            f"--junitxml={report}",
-        ]
-        subprocess.run(command, stdout=sys.stderr, check=False)
-        print(json.dumps(outcomes(report.read_text())))
-    return 0
+        command = [sys.executable, "-m", "pytest", *arguments, f"--junitxml={report}"]
+        subprocess.run(command, env=environment, stdout=sys.stderr, check=False)
+        return outcomes(report.read_text())
 
 
 def outcomes(report: str) -> dict[str, str | float]:

@@ -2,10 +2,13 @@
 
 import argparse
 import sys
+from pathlib import Path
 
-from testbed import removal, tools
+from testbed import gateway, removal, tools
 from testbed.cluster import Cluster
 from testbed.errors import TestbedError
+from testbed.images import bom
+from testbed.images.layout import manifest_digest, size
 from testbed.instance import chosen_index
 
 
@@ -27,6 +30,8 @@ def _say(line: str) -> None:
 
 def _up(cluster: Cluster, arguments: argparse.Namespace) -> int:
     cluster.up(nodes=arguments.nodes, kwok=arguments.kwok)
+    if arguments.gateway:
+        cluster.add_gateway()
     record = cluster.record
     version = cluster.api.get("/version")["gitVersion"]
     print(
@@ -55,15 +60,22 @@ def _status(cluster: Cluster, _: argparse.Namespace) -> int:
 
 
 def _environment(cluster: Cluster, _: argparse.Namespace) -> int:
-    """Shell lines that point kubectl at the cluster."""
-    cluster.record  # noqa: B018  an error if nothing runs
+    """Shell lines that point kubectl at the cluster; where there is a gateway, helm is at hand too."""
+    record = cluster.record
+    programs = [tools.binary("kubectl", _say)]
     print(f"export KUBECONFIG={cluster.kubeconfig}")
-    print(f"export PATH={tools.binary('kubectl', _say).parent}:$PATH")
+    if record.nodes:
+        print(f"export REGISTRY={cluster.instance.registry}")
+    if gateway.PROGRAM in record.beside:
+        print(f"export GATEWAY_ADDRESS={gateway.address(cluster.instance)}")
+        programs.append(tools.binary("helm", _say))
+    print(f"export PATH={':'.join(str(program.parent) for program in programs)}:$PATH")
     return 0
 
 
 def _prepare(cluster: Cluster, arguments: argparse.Namespace) -> int:
     cluster.parts.prepare(arguments.nodes, arguments.kwok)
+    tools.binaries(arguments.programs, _say)
     for name in arguments.images:
         cluster.images.ensure(name)
     return 0
@@ -79,6 +91,17 @@ def _tools(_: Cluster, arguments: argparse.Namespace) -> int:
 def _image(cluster: Cluster, arguments: argparse.Namespace) -> int:
     for name in arguments.names or cluster.images.names():
         print(cluster.images.ensure(name))
+    return 0
+
+
+def _release(cluster: Cluster, _: argparse.Namespace) -> int:
+    """The product's image, and what whoever publishes it needs to know of it."""
+    layout = cluster.images.ensure("kubedl")
+    print(
+        f"image:   {manifest_digest(layout)} ({size(layout) / 1e6:.0f} MB)\n"
+        f"bill:    {layout / Path(bom.PLACE).name}\n"
+        f"publish: skopeo copy --preserve-digests oci:{layout} docker://REGISTRY/kubedl:VERSION"
+    )
     return 0
 
 
@@ -98,8 +121,10 @@ def _parser() -> argparse.ArgumentParser:
     size.add_argument("--nodes", type=int, default=0, help="real nodes")
     size.add_argument("--kwok", type=int, default=0, help="simulated nodes")
     up = commands.add_parser("up", parents=[size], help="start a cluster, or grow the one that runs")
+    up.add_argument("--gateway", action="store_true", help="and a gateway beside it")
     up.set_defaults(command=_up)
     prepare = commands.add_parser("prepare", parents=[size], help="build what a cluster of this size needs")
+    prepare.add_argument("--programs", nargs="*", default=[], help="and these programs that may stand beside it")
     prepare.add_argument("--images", nargs="*", default=[], help="and these test images")
     prepare.set_defaults(command=_prepare)
     environment = commands.add_parser("environment", help="print shell lines that point kubectl at the cluster")
@@ -112,6 +137,8 @@ def _parser() -> argparse.ArgumentParser:
     push = commands.add_parser("push", help="put a test image into the cluster's registry and print its reference")
     push.add_argument("name")
     push.set_defaults(command=_push)
+    release = commands.add_parser("release", help="build the product's image and say where it lies")
+    release.set_defaults(command=_release)
     image = commands.add_parser("images", help="build the test images named, or all")
     image.add_argument("names", nargs="*")
     image.set_defaults(command=_image)

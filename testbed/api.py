@@ -41,7 +41,7 @@ NOT_NOW = {429, 500, 502, 503, 504}
 class Api:
     """JSON over HTTPS to one API server as one user."""
 
-    def __init__(self, server: str, authority: Path, certificate: Path, key: Path, timeout: float = 10.0) -> None:
+    def __init__(self, server: str, authority: Path, certificate: Path, key: Path, timeout: float = 30.0) -> None:
         address = urllib.parse.urlsplit(server)
         self._host, self._port = address.hostname or "", address.port or 443
         self._files = authority, certificate, key

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from testbed import locks, network, processes, removal, tools
+from testbed import gateway, locks, network, processes, removal, tools, usage
 from testbed.api import Api, is_true
 from testbed.direct import NO_PROXIES
 from testbed.errors import TestbedError
@@ -57,6 +57,16 @@ class Cluster:
                 record = self._written(replace(record, kwok=kwok))
             if keep and not record.keep:
                 self._written(replace(record, keep=True))
+
+    def add_gateway(self) -> None:
+        """Make sure that a gateway for HTTPRoutes runs beside the cluster."""
+        tools.binary(gateway.PROGRAM)
+        self._add(gateway.PROGRAM, self._start_gateway)
+
+    def add_usage(self) -> None:
+        """Make sure that autoscalers can ask what pods use."""
+        tools.binary(usage.PROGRAM)
+        self._add(usage.PROGRAM, self.parts.add_usage)
 
     def down(self, unless: Callable[[], bool] | None = None) -> None:
         """End the cluster and remove every trace of it.
@@ -117,9 +127,25 @@ class Cluster:
 
     def install_custom_resources(self, tool: str) -> None:
         """Apply a peer's CRDs from its module and wait until they are served."""
-        applied = self.kubectl("apply", "--server-side", "-o=name", "-f", str(tools.module_files(tool, "crds")))
-        for name in (line.partition("/")[2] for line in applied.splitlines()):
-            until(f"{name} to be served", partial(self._established, name), deadline=60)
+        self.define(tools.module_files(tool, "crds"))
+
+    def define(self, files: Path) -> None:
+        """Apply definitions of kinds and wait until they are served."""
+        applied = self.kubectl("apply", "--server-side", "--force-conflicts", "-o=name", "-f", str(files)).splitlines()
+        for kind, _, name in (line.partition("/") for line in applied):
+            if kind.startswith("customresourcedefinition."):
+                until(f"{name} to be served", partial(self._established, name), deadline=60)
+
+    def _start_gateway(self) -> None:
+        self.define(gateway.definitions())
+        self.parts.add_gateway()
+
+    def _add(self, component: str, start: Callable[[], None]) -> None:
+        with self._calm(), self._locked():
+            record = self.record
+            if component not in record.beside:
+                start()
+                self._written(replace(record, beside=(*record.beside, component)))
 
     def _established(self, name: str) -> bool:
         definition = self.api.get(f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}")

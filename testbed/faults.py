@@ -116,7 +116,9 @@ class Faults:
         alone = {
             "coredns": self._cluster.parts.start_dns,
             "kwok": self._cluster.parts.start_kwok,
+            "metrics-server": self._cluster.parts.start_usage,
             "registry": self._cluster.parts.start_registry,
+            "traefik": self._cluster.parts.start_gateway,
         }
         place, _, daemon = component.partition("/")
         if component in alone:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 
-from testbed import controlplane, network, node, services, simulated, tools
+from testbed import controlplane, gateway, network, node, services, simulated, tools, usage
 from testbed.api import Api, Object, is_true
 from testbed.controlplane import ControlPlane
 from testbed.home import home
@@ -101,6 +101,22 @@ class Parts:
 
     def start_kwok(self) -> None:
         simulated.start(self.instance, self.authority, self.api, tools.binary("kwok", self._report))
+
+    def add_gateway(self) -> None:
+        """Traefik and its Gateway; the Gateway API's definitions are installed."""
+        gateway.publish(self.authority, self.api)
+        self.start_gateway()
+
+    def start_gateway(self) -> None:
+        gateway.start(self.instance, self.authority, self.api, tools.binary(gateway.PROGRAM, self._report))
+
+    def add_usage(self) -> None:
+        """metrics-server."""
+        usage.publish(self.instance, self.authority, self.api)
+        self.start_usage()
+
+    def start_usage(self) -> None:
+        usage.start(self.instance, self.authority, self.api, tools.binary(usage.PROGRAM, self._report))
 
     def wait_ready(self, nodes: int, deadline: float) -> None:
         """Wait until real nodes 1 to `nodes` say Ready."""

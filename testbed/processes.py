@@ -20,6 +20,7 @@ from testbed.errors import TestbedError
 from testbed.home import home
 
 MARK = "KUBEDL_TESTBED"
+EXEC = 10.0  # seconds: longer than any program takes to be loaded
 _MARK = re.compile(rf"(?:^|\0){MARK}=(\d+)\|([^\0|]+)\|([^\0]+)".encode())
 
 
@@ -40,7 +41,7 @@ def start(
     log.parent.mkdir(parents=True, exist_ok=True)
     marked = {**os.environ, **NO_PROXIES, **(environment or {}), MARK: f"{instance}|{component}|{home()}"}
     writing = os.O_WRONLY | os.O_CREAT | os.O_APPEND
-    return os.posix_spawnp(
+    pid = os.posix_spawnp(
         command[0],
         list(command),
         marked,
@@ -51,6 +52,8 @@ def start(
         ],
         setsid=True,
     )
+    _until_marked(pid)
+    return pid
 
 
 def find(instance: int, component: str | None = None) -> list[Marked]:
@@ -153,6 +156,18 @@ def _marked(pid: int) -> Marked | None:
     return Marked(pid, int(instance), component.decode(), origin.decode())
 
 
+def _until_marked(pid: int) -> None:
+    """Wait until a process that was just started can be found, or has ended already.
+
+    posix_spawn returns in the middle of exec, when the kernel shows no environment yet. On a busy machine that lasts
+    longer than a look at every process may wait, and what was just started would count as ended.
+    """
+    end = time.monotonic() + EXEC
+    while time.monotonic() < end and not _marked(pid):
+        if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+            return
+
+
 def _leads_session(pid: int) -> bool:
     try:
         return os.getsid(pid) == pid
@@ -163,8 +178,7 @@ def _leads_session(pid: int) -> bool:
 def _environment(pid: int) -> bytes:
     """A process's environment, empty if it has ended.
 
-    In the middle of exec a living process shows an empty one for some microseconds. A starter meets
-    that moment easily, because posix_spawn returns in it.
+    In the middle of exec a living process shows an empty one for some microseconds.
     """
     try:
         for _ in range(20):

@@ -21,13 +21,6 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "disruptive: breaks something shared, so it runs while no other test does")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep disruptive tests in one process (xdist), so that not every process waits for its turn."""
-    for item in items:
-        if item.get_closest_marker("disruptive"):
-            item.add_marker(pytest.mark.xdist_group("disruptive"))
-
-
 @pytest.fixture(scope="session")
 def control_plane() -> Iterator[Cluster]:
     """A cluster that has at least a control plane."""

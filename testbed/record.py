@@ -16,12 +16,14 @@ class Record:
     nodes: int = 0
     kwok: int = 0
     keep: bool = True
+    beside: tuple[str, ...] = ()  # what most tests can do without
 
     @classmethod
     def read(cls, state: Path) -> "Record | None":
         """The record of the cluster whose state this is, if its start ever completed."""
         try:
-            return cls(**json.loads((state / FILE).read_text()))
+            written = json.loads((state / FILE).read_text())
+            return cls(**{**written, "beside": tuple(written.get("beside", ()))})
         except (FileNotFoundError, TypeError):  # TypeError: written by other code, whose cluster is not ours to reuse
             return None
 
@@ -32,7 +34,7 @@ class Record:
 
     def components(self) -> set[str]:
         """The names under which a cluster of this shape has processes."""
-        names = {"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"}
+        names = {"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", *self.beside}
         if self.nodes:
             names |= {"coredns", "registry"}
         if self.kwok:

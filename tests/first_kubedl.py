@@ -3,15 +3,13 @@
 It comes from the Go module proxy when a test asks for it, checked by its sum, and is never part of this repository.
 """
 
-import json
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from testbed.shell import run
+from testbed.modules import module_directory
 
 MODULE = "github.com/alibaba/kubedl@v0.5.0"
 SUM = "h1:0FW455H5hM2tWO1Gw93IIyTdO9faYDsOyDCCUAn/sXk="
@@ -20,12 +18,9 @@ GROUP = "training.kubedl.io"
 Object = dict[str, Any]
 
 
-@cache
 def directory() -> Path:
     """Where its files are."""
-    answer = json.loads(run("go", "mod", "download", "-json", MODULE, timeout=600))
-    assert answer["Sum"] == SUM, f"{MODULE} is not what it was"
-    return Path(answer["Dir"])
+    return module_directory(MODULE, SUM)
 
 
 def definition(plural: str, group: str = GROUP) -> Object | None:

@@ -1,6 +1,6 @@
 """A how-to page as a program: its files and its commands, section by section.
 
-A fence whose first line names a file (```python acme_ring.py) is that file; one of language sh is commands.
+A fence whose title is a file (```python title="acme_ring.py") is that file; one of language sh is commands.
 """
 
 import re
@@ -9,7 +9,7 @@ from pathlib import Path
 
 HOW_TO = Path(__file__).parents[1] / "docs" / "how-to"
 
-_FENCE = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(r'^```(\w+)(?: title="(\S+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 _SECTION = re.compile(r"^## (.+)\n", re.MULTILINE)
 
 

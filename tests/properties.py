@@ -11,6 +11,5 @@ def tried(daily: int) -> settings:
     """Settings for a property that is tried `daily` times unless the environment says otherwise."""
     return settings(
         max_examples=int(os.environ.get(VARIABLE, daily)),
-        deadline=None,  # the machine is shared; what hangs is found by the bounds of the test itself
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
     )

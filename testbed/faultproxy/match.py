@@ -4,13 +4,10 @@ Matching has no memory: the same call or event always gives the same answer, and
 """
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from testbed.faultproxy.request import ApiRequest
+from testbed.faultproxy.request import WRITES, ApiRequest
 
-_WRITES = ("create", "update", "patch", "delete", "deletecollection")
-_VERBS = ("get", "list", "watch", "write", *_WRITES)
+_VERBS = ("get", "list", "watch", "try", "write", *WRITES)
 _CHANGES = ("ADDED", "MODIFIED", "DELETED")
 _EVENT_TYPES = (*_CHANGES, "BOOKMARK", "ERROR")
 
@@ -63,9 +60,9 @@ class Match(_Turns):
         if self.verb not in (None, *_VERBS):
             raise ValueError(f"verb={self.verb!r} would never match; the verbs are {', '.join(_VERBS)}")
 
-    def accepts(self, request: "ApiRequest") -> bool:
+    def accepts(self, request: ApiRequest) -> bool:
         """Whether the rule is about this call."""
-        verb_fits = request.verb in _WRITES if self.verb == "write" else self.verb in (None, request.verb)
+        verb_fits = request.verb in WRITES if self.verb == "write" else self.verb in (None, request.verb)
         return (
             verb_fits
             and self.resource in (None, request.resource)

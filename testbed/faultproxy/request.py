@@ -1,6 +1,7 @@
 """What a request asks of the API server, read from its method and address alone.
 
-The reading agrees with the API server's own, so a rule sees the verb and resource that RBAC and audit see.
+The reading agrees with the API server's own, so a rule sees the verb and resource that RBAC and audit see. Only a dry
+run, which is a question and writes nothing, has a verb of its own here: `try`.
 """
 
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ _VERB_OF_METHOD = {
     "PATCH": "patch",
     "DELETE": "delete",
 }
+WRITES = ("create", "update", "patch", "delete", "deletecollection")
 _VERB_ON_COLLECTION = {"get": "list", "delete": "deletecollection"}
 # /namespaces/{name}/status is about the namespace; any other word there is a resource inside it.
 _SUBRESOURCES_OF_NAMESPACES = ("status", "finalize")
@@ -60,6 +62,8 @@ def _parse_resource(
         verb = _VERB_ON_COLLECTION.get(verb, verb)
     if verb == "list" and _is_true(query, "watch"):
         verb = "watch"
+    if verb in WRITES and "dryRun" in query:
+        verb = "try"
     if verb in ("list", "watch"):
         name = _selected_name(query)
     return ApiRequest(

@@ -53,7 +53,7 @@ class Rule:
         """How often the fault happened so far."""
         return self._fired
 
-    def wait_fired(self, deadline: float = 10) -> None:
+    def wait_fired(self, deadline: float = 30) -> None:
         """Return once the fault has happened; raise RuleNeverFiredError after `deadline` seconds."""
         with self._changed:
             if not self._changed.wait_for(lambda: self._fired > 0, timeout=deadline):

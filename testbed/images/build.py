@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from testbed.errors import TestbedError
+from testbed.images.bom import PLACE, bill
 from testbed.images.catalogue import Definition
 from testbed.images.debian import add_user, install_packages
 from testbed.images.isolation import run_isolated
@@ -40,6 +41,8 @@ def build(definition: Definition, parent: Path | None, scratch: Path, report: Re
     with _timed(f"{definition.name}: packing", report):
         layers.append(write_layer(blobs(layout), tree, changes(tree, before)))
     write_layout(layout, layers, container_settings(definition, container_config(parent) if parent else {}))
+    if definition.bill_of_materials:
+        shutil.copyfile(tree / PLACE, layout / Path(PLACE).name)
     return layout
 
 
@@ -68,6 +71,9 @@ def _fill(tree: Path, definition: Definition, report: Report) -> None:
     for module in definition.modules:
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(module, tree / definition.site / module.name, ignore=ignored)
+    if definition.bill_of_materials:
+        (tree / PLACE).parent.mkdir(parents=True)
+        (tree / PLACE).write_text(bill(tree, definition))
     for pattern in definition.trims:
         _remove(tree, pattern)
     patched = [file for patch in definition.patches for file in _patch(tree, patch)]

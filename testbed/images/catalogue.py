@@ -47,6 +47,7 @@ class Definition:
     entrypoint: tuple[str, ...] = ()
     shared_requirements: Path | None = None  # wheels that another part of this repository has pinned
     modules: tuple[Path, ...] = ()  # Python packages of this repository, put beside the wheels
+    bill_of_materials: bool = False  # whether the image carries one
 
     @property
     def requirements(self) -> Path | None:
@@ -130,6 +131,7 @@ def _definition(file: Path, tables: Mapping[str, dict[str, Any]]) -> Definition:
         entrypoint=tuple(given.get("entrypoint", ())),
         shared_requirements=REPOSITORY / given["requirements"] if "requirements" in given else None,
         modules=tuple(REPOSITORY / module for module in given.get("modules", ())),
+        bill_of_materials=given.get("bill_of_materials", False),
     )
 
 
@@ -137,7 +139,7 @@ def _check_names(file: Path, given: Mapping[str, Any]) -> None:
     """A misspelt name would silently build another image than the one meant."""
     origin = {"parent"} if "parent" in given else {"suite", "python"}
     allowed = origin | {"packages", "unneeded_wheels", "trims", "patches", "env", "user"}
-    allowed |= {"entrypoint", "requirements", "modules"}
+    allowed |= {"entrypoint", "requirements", "modules", "bill_of_materials"}
     if wrong := given.keys() - allowed:
         raise TestbedError(f"{file.name} has {', '.join(sorted(wrong))}; it may have: {', '.join(sorted(allowed))}")
     if missing := origin - given.keys():

@@ -49,6 +49,12 @@ def manifest_digest(layout: Path) -> str:
     return str(index["manifests"][0]["digest"])
 
 
+def size(layout: Path) -> int:
+    """Bytes that a registry sends to whoever has none of this image."""
+    manifest = _read_blob(layout, manifest_digest(layout))
+    return sum(int(entry["size"]) for entry in (manifest["config"], *manifest["layers"]))
+
+
 def container_config(layout: Path) -> dict[str, Any]:
     """What a container of this image starts with."""
     config: dict[str, Any] = _image(layout)["config"]

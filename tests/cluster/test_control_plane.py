@@ -1,9 +1,13 @@
 """The control plane is a production one where it matters: authorization, audit, admission, gangs."""
 
 import json
+import ssl
+import urllib.error
+import urllib.request
 
 import pytest
 
+from harness import audit
 from testbed.api import Api, ApiError
 from testbed.cluster import Cluster
 from testbed.pki import Identity
@@ -29,6 +33,23 @@ def test_writes_are_in_the_audit_log(cluster: Cluster, namespace: str) -> None:
         return any(reference.get("namespace") == namespace for reference in references)
 
     until("the write in the audit log", traced, deadline=10)
+
+
+def test_whoever_asks_with_a_pods_token_is_in_the_audit_log(cluster: Cluster, namespace: str) -> None:
+    """Reads too, and refused ones: later tests read from it that pods without rights ask for nothing."""
+    accounts = f"/api/v1/namespaces/{namespace}/serviceaccounts"
+    cluster.api.create(accounts, {"metadata": {"name": "curious"}})
+    token = cluster.api.create(f"{accounts}/curious/token", {"spec": {}})["status"]["token"]
+    request = urllib.request.Request(  # noqa: S310 - the test bed's own
+        f"{cluster.instance.server}/api/v1/namespaces/{namespace}/secrets", headers={"Authorization": f"Bearer {token}"}
+    )
+    trusting = urllib.request.HTTPSHandler(context=ssl.create_default_context(cafile=cluster.authority.certificate))
+    with pytest.raises(urllib.error.HTTPError, match="403"):
+        urllib.request.build_opener(urllib.request.ProxyHandler({}), trusting).open(request, timeout=10)
+    user = f"system:serviceaccount:{namespace}:curious"
+    until("the question in the audit log", lambda: audit.requests(cluster, user), deadline=10)
+    [asked] = audit.requests(cluster, user)
+    assert (asked.verb, asked.resource, asked.code) == ("list", "secrets", 403)
 
 
 def test_pods_get_a_service_account(cluster: Cluster, namespace: str) -> None:

@@ -12,9 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from harness.operator import Operator
 from harness.process import Process
 from kubedl.kube import credentials
 from kubedl.kube.client import Client
+from kubedl.main import alarm
 from kubedl.runtime.leader import Election, Timing
 from kubedl.wire.core import LEASES, Lease
 from kubedl.wire.meta import Key, Resource
@@ -87,6 +89,15 @@ def test_a_leader_that_stops_hands_over(candidates: Candidates) -> None:
     assert (candidates.lease()["leaseTransitions"], candidates.lease()["holderIdentity"]) == (1, "")
 
 
+def test_the_operator_keeps_an_alarm(cluster: Cluster, namespace: str, tmp_path: Path) -> None:
+    """Not only the program above: the kernel's own table says that the signal is answered."""
+    arguments = ["--namespace", namespace, "--lease-namespace", namespace]
+    with Operator(cluster, leader_election=True, arguments=arguments, directory=tmp_path) as operator:
+        status = Path(f"/proc/{operator.pid}/status").read_text().splitlines()
+        (answered,) = (line.split()[1] for line in status if line.startswith("SigCgt:"))
+        assert int(answered, 16) & 1 << signal.SIGALRM - 1
+
+
 async def _program(kubeconfig: str, namespace: str, name: str) -> None:
     who = credentials.load(kubeconfig)
     election_client = Client(who)
@@ -109,7 +120,7 @@ async def _program(kubeconfig: str, namespace: str, name: str) -> None:
 
     running = asyncio.ensure_future(election.run(lead))
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, running.cancel)
-    with contextlib.suppress(asyncio.CancelledError):
+    with contextlib.suppress(asyncio.CancelledError), alarm.ringing(election.check):
         await running
     await client.close()
     await election_client.close()

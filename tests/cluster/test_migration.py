@@ -11,7 +11,7 @@ from functools import cache as cached
 import pytest
 
 from harness.operator import install_custom_resources
-from kubedl.api import cache, model
+from kubedl.api import cache, inference, model
 from kubedl.schema.crd import CustomResource
 from kubedl.training import pods
 from kubedl.training.kind import Kind
@@ -30,6 +30,8 @@ KINDS = {kind.kind: kind for kind in all_kinds()}
 TRY = "dryRun=All&fieldValidation=Strict"  # as kubectl asks for it
 ROLES = "<roles>"  # stands for the field that holds them, whatever a kind calls it
 GONE = "Fields that are gone"
+EVERY = "Field by field"
+OTHERS = (cache.CUSTOM_RESOURCE, *model.CUSTOM_RESOURCES, inference.CUSTOM_RESOURCE)
 
 # The pods of each example, and what each must be: its restart policy and the variables that it is given. Written down
 # from the documentation and the code of that release, not from what we make of it.
@@ -71,16 +73,29 @@ def test_every_field_is_there_or_on_the_list(kind: Kind, record_property: Record
     assert sorted(listed) == gone
 
 
-@pytest.mark.parametrize(
-    "custom", [cache.CUSTOM_RESOURCE, *model.CUSTOM_RESOURCES], ids=lambda custom: custom.resource.kind
-)
-def test_every_field_of_caches_and_models_is_there(custom: CustomResource) -> None:
+@pytest.mark.parametrize("custom", OTHERS, ids=lambda custom: custom.resource.kind)
+def test_every_field_of_caches_models_and_inferences_is_there(custom: CustomResource) -> None:
     """They have no roles, so any kind of job will do to read them."""
     theirs = first_kubedl.definition(custom.resource.plural, custom.resource.group)
     assert theirs is not None
     [version] = custom.definition()["spec"]["versions"]
     kind = next(iter(KINDS.values()))
     assert list(_missing(theirs, version["schema"]["openAPIV3Schema"], kind)) == []
+
+
+def test_the_page_goes_through_every_field_of_every_spec() -> None:
+    """And through none that there never was."""
+    listed = set(_listed())
+    there = {(group, path) for group, path in _specs()}
+    below = {(group, path.removesuffix(".*")) for group, path in listed if path.endswith(".*")}
+    covered = {
+        (group, path)
+        for group, path in there
+        if (group, path) in listed
+        or any(group == other and f"{path}.".startswith((f"{outer}.", f"{outer}[")) for other, outer in below)
+    }
+    assert sorted(there - covered) == []
+    assert sorted({(group, path.removesuffix(".*")) for group, path in listed} - there) == []
 
 
 def test_the_judge_of_fields_is_awake() -> None:
@@ -166,6 +181,31 @@ def _gone() -> list[tuple[str, str]]:
     text = (guide.HOW_TO / "migrate.md").read_text()
     [section] = re.findall(rf"^## {GONE}\n(.*?)^## ", text, re.MULTILINE | re.DOTALL)
     return re.findall(r"^\| ([\w ,]+) \| `([^`]+)` \|", section, re.MULTILINE)
+
+
+def _listed() -> Iterator[tuple[str, str]]:
+    """The table of the page, row by row: a kind, or jobs, and a field."""
+    text = (guide.HOW_TO / "migrate.md").read_text()
+    [section] = re.findall(rf"^## {EVERY}\n(.*?)^## ", text, re.MULTILINE | re.DOTALL)
+    for kinds, path in re.findall(r"^\| ([\w ,]+) \| `([^`]+)` \|", section, re.MULTILINE):
+        for kind in kinds.split(", "):
+            yield kind, path
+
+
+def _specs() -> Iterator[tuple[str, str]]:
+    """Every field of every spec that it had; what all jobs have is theirs together."""
+    per_kind: dict[str, set[str]] = {}
+    for kind in KINDS.values():
+        if (theirs := first_kubedl.definition(kind.plural)) is not None:
+            per_kind[kind.kind] = {path for path, _ in _fields(theirs, kind) if path.startswith("spec.")}
+    shared = set.intersection(*per_kind.values())
+    yield from (("jobs", path) for path in shared)
+    yield from ((kind, path) for kind, paths in per_kind.items() for path in paths - shared)
+    for custom in OTHERS:
+        theirs = first_kubedl.definition(custom.resource.plural, custom.resource.group) or {}
+        for path, _ in _fields(theirs, next(iter(KINDS.values()))):
+            if path.startswith("spec."):
+                yield custom.resource.kind, path
 
 
 def _in(namespace: str, job: Object) -> Object:

@@ -35,7 +35,7 @@ TRY = "dryRun=All&fieldValidation=Strict"  # as kubectl asks for it
 UNSERVED = "unserved.kubedl.io"
 CODES = st.integers(0, 300)
 ON_THE_SERVER = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 
 

@@ -5,8 +5,9 @@ from functools import cache
 
 import pytest
 
+from harness import rights
 from harness.operator import Operator
-from testbed import namespaces
+from testbed import gateway, namespaces
 from testbed.cluster import Cluster
 from tests.e2e.workspace import Workspace
 
@@ -25,10 +26,23 @@ def image(two_nodes: Cluster) -> Callable[[str], str]:
 
 @pytest.fixture(scope="session")
 def operator(two_nodes: Cluster, image: Callable[[str], str]) -> Iterator[Operator]:
-    """One for each test process. They elect a leader, so it does not matter whose of them does the work."""
+    """One for each test process, with the chart's rights and no others.
+
+    They elect a leader, so it does not matter whose of them does the work.
+    """
     # Nodes of the test bed count as lost after seconds; a minute more would only be waited for.
-    arguments = ("--node-grace-seconds=5", f"--packer-image={image('packer')}")
-    with Operator(two_nodes, leader_election=True, arguments=arguments) as running:
+    arguments = (
+        "--node-grace-seconds=5",
+        f"--packer-image={image('kubedl')}",
+        f"--gateway={gateway.NAMESPACE}/{gateway.NAME}",
+        f"--gateway-metrics={gateway.metrics(two_nodes.instance)}",
+        # A leader that cannot renew for ten seconds rightly ends, and here nobody would start it again. When the
+        # machine's host is busy, the API server of two cores and a dozen trainings may be silent for longer.
+        "--lease-seconds=90",
+        "--lease-renew-seconds=60",
+    )
+    kubeconfig = rights.kubeconfig(two_nodes)
+    with Operator(two_nodes, kubeconfig=kubeconfig, leader_election=True, arguments=arguments) as running:
         yield running
 
 

@@ -19,7 +19,7 @@ from kubedl.runtime.events import Recorder, Reference
 from kubedl.runtime.reflector import Reflector
 from kubedl.runtime.store import Store
 from kubedl.runtime.writer import OccupiedError, Writer, merge_changes
-from kubedl.schema.rbac import READ, Grant
+from kubedl.schema.rbac import FOLLOW, READ, Grant
 from kubedl.wire import codec
 from kubedl.wire.meta import Key, Object, Resource
 
@@ -27,7 +27,9 @@ NOT_FILLED = 2.0  # seconds until a cache that is being filled is looked at agai
 NOT_THERE = 30.0  # seconds until Fluid is looked for again
 
 GRANTS = (
-    Grant(GROUP, ("cachebackends",), (*READ, "create", "delete"), "Follow caches, make those of jobs, end idle ones."),
+    Grant(
+        GROUP, ("cachebackends",), (*FOLLOW, "create", "delete"), "Follow caches, make those of jobs, end idle ones."
+    ),
     Grant(GROUP, ("cachebackends/status",), ("patch",), "Say how caches are."),
     Grant(GROUP, ("cachebackends/finalizers",), ("update",), "Own what belongs to a cache."),
     Grant(
@@ -36,7 +38,7 @@ GRANTS = (
         (*READ, "create"),
         "Have Fluid cache.",
     ),
-    Grant("", ("persistentvolumeclaims",), READ, "See when pods can mount a cache."),
+    Grant("", ("persistentvolumeclaims",), FOLLOW, "See when pods can mount a cache."),
 )
 
 

@@ -15,6 +15,7 @@ from kubedl.api.cache import CacheBackend, CacheBackendStatus, CacheStatus
 from kubedl.api.conditions import Condition, is_finished, set_condition
 from kubedl.api.training import TrainingJob
 from kubedl.cache import fluid
+from kubedl.runtime.writer import belongs
 from kubedl.wire.meta import Object, Resource
 
 MOST_NAMED = 1000  # jobs in a status, so that it stays small enough to be written
@@ -112,7 +113,7 @@ def _hopeless(sight: Sight) -> Progress | None:
     if not sight.installed:
         return not_installed(f"{fluid.DATASETS.name} or {chosen[0].name}")
     for resource, found in ((fluid.DATASETS, sight.dataset), (chosen[0], sight.runtime)):
-        if found is not None and not _belongs(found, backend):
+        if found is not None and not belongs(found, backend):
             taken = f"{resource.kind} {found.metadata.name} exists and does not belong to this CacheBackend"
             return Progress("CacheFailed", "NameTaken", taken)
     return None
@@ -171,11 +172,6 @@ def _time_left(sight: Sight, status: CacheBackendStatus) -> timedelta | None:
     if status.cache_status != "PVCCreated":
         return None
     return timedelta(seconds=options.idle_time) - (sight.now - status.last_used_time)
-
-
-def _belongs(found: Object, backend: CacheBackend) -> bool:
-    reference = found.metadata.controller
-    return reference is not None and reference.uid == backend.metadata.uid
 
 
 def _is_leaving(found: Object) -> bool:

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from kubedl.kube.credentials import Credentials, CredentialsError
-from kubedl.kube.errors import ApiError, BusyError, UnauthorizedError, UnsureError, refusal
+from kubedl.kube.errors import ApiError, BusyError, ForbiddenError, UnauthorizedError, UnsureError, refusal
 from kubedl.kube.http import Head, Permit, Pool
 from kubedl.kube.limiter import Limiter
 from kubedl.wire import codec
@@ -162,7 +162,10 @@ class Client:
             head, answer = await self._pool.call(method, target, headers, data, CALL_SECONDS, permit)
             outcome.append(str(head.status))
             if head.status >= 300:
-                raise self._refusal(head, answer)
+                error = self._refusal(head, answer)
+                if isinstance(error, ForbiddenError) and 'User "' not in error.message:
+                    outcome.append("denied")  # by admission, such as a quota: whoever lacks a right is named
+                raise error
             return answer
 
     @asynccontextmanager

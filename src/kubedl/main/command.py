@@ -8,7 +8,12 @@ import importlib
 import sys
 from collections.abc import Sequence
 
-PROCESSES = {"operator": "kubedl.main.operator", "packer": "kubedl.main.packer"}
+PROCESSES = {
+    "operator": "kubedl.main.operator",
+    "packer": "kubedl.main.packer",
+    "loader": "kubedl.main.loader",
+    "trial": "kubedl.main.trial",
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,12 +1,13 @@
 """The part of the operator that makes images of models, put together."""
 
 import os
+from argparse import Namespace
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
 import structlog
 
-from kubedl.api.model import BY_MODEL, MODEL_VERSIONS, MODELS, model_key
+from kubedl.api.model import BY_MODEL, MODEL_VERSIONS, MODELS, ModelVersion, model_key
 from kubedl.api.model_volumes import CLAIM_NAMESPACE, PERSISTENT_VOLUMES
 from kubedl.kube.watch import Scope
 from kubedl.models import build_pod, catalogue, controller, prewarm, released
@@ -19,6 +20,7 @@ from kubedl.runtime.events import Recorder
 from kubedl.runtime.gate import Gate
 from kubedl.runtime.manager import Manager
 from kubedl.runtime.metrics import Metrics
+from kubedl.runtime.store import Store
 from kubedl.runtime.writer import Writer
 from kubedl.wire.core import PODS
 
@@ -26,7 +28,7 @@ log = structlog.get_logger()
 
 WORKERS = 8
 PROXIES = ("HTTPS_PROXY", "NO_PROXY")
-PACKER_IMAGE = "kubedl/packer"
+PACKER_IMAGE = "kubedl"
 GRANTS = (*controller.GRANTS, *catalogue.GRANTS, *prewarm.GRANTS, *released.GRANTS)
 
 
@@ -35,10 +37,10 @@ def add_modelling(
     recorder: Recorder,
     metrics: Metrics,
     scope: Scope,
-    packer_image: str,
+    options: Namespace,
     clock: Callable[[], datetime],
-) -> None:
-    """Run the controllers of ModelVersions, of Models, of images on nodes, and of volumes that were made for them."""
+) -> Store[ModelVersion]:
+    """Run the controllers of ModelVersions, Models, images on nodes, and volumes; returns the cache of versions."""
 
     def run(name: str, reconcile: Reconcile, gate: Gate) -> Controller:
         made = Controller(name, reconcile, gate=gate, workers=WORKERS, observer=metrics)
@@ -52,7 +54,7 @@ def add_modelling(
         controller.Caches(versions, pods),
         Writer(manager.client, gate),
         recorder,
-        packer_image=packer_image,
+        packer_image=options.packer_image,
         proxies=proxies(os.environ),
         clock=clock,
     )
@@ -74,12 +76,15 @@ def add_modelling(
     pulls.watch(versions, lambda version: (version.metadata.key,) if prewarm.wished(version) else ())
     manager.add(pulls, versions)
 
+    if options.without_cluster_role:
+        return versions  # volumes are in no namespace
     ours = f"{CLAIM_NAMESPACE}={scope.namespace}" if scope.namespace else CLAIM_NAMESPACE
     volumes = manager.cache(PERSISTENT_VOLUMES, Scope(labels=ours))
     gate = Gate({PERSISTENT_VOLUMES: volumes})
     removing = run("released volumes", ReleasedVolumes(volumes, Writer(manager.client, gate)).reconcile, gate)
     removing.watch(volumes, lambda volume: (volume.metadata.key,))
     manager.add(removing, volumes)
+    return versions
 
 
 def proxies(environment: Mapping[str, str]) -> dict[str, str]:

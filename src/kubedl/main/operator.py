@@ -12,6 +12,7 @@ import sys
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import structlog
 
@@ -22,8 +23,9 @@ from kubedl.kube import credentials, watch
 from kubedl.kube.client import Client
 from kubedl.kube.limiter import Limiter
 from kubedl.kube.watch import Scope
-from kubedl.main import modelling
+from kubedl.main import alarm, findings, modelling, serving
 from kubedl.main.caching import Followed, add_caching
+from kubedl.main.population import population
 from kubedl.runtime import health
 from kubedl.runtime.controller import Controller
 from kubedl.runtime.events import Recorder
@@ -31,34 +33,44 @@ from kubedl.runtime.gate import Gate
 from kubedl.runtime.leader import Election, Timing
 from kubedl.runtime.manager import Lead, Manager
 from kubedl.runtime.metrics import Metrics
+from kubedl.runtime.store import Store
 from kubedl.runtime.writer import Writer
-from kubedl.schema.rbac import READ, Grant
+from kubedl.schema.rbac import FOLLOW, READ, Grant
 from kubedl.training import labels
 from kubedl.training.addons.board_controller import BoardController
 from kubedl.training.controller import Caches, JobController, owner
 from kubedl.training.kind import Kind
 from kubedl.training.kinds import all_kinds
 from kubedl.training.snapshot import Settings
-from kubedl.wire.core import NODES, PODS, SERVICES, Pod
+from kubedl.wire.core import NODES, PODS, SERVICES, Node, Pod
 from kubedl.wire.meta import Key
 
 LEASE = "kubedl-operator"
 
 _PLURALS = tuple(kind.plural for kind in all_kinds())
 GRANTS = (
-    Grant(GROUP, _PLURALS, (*READ, "delete"), "Follow jobs, and delete those whose time after the end is over."),
+    Grant(GROUP, _PLURALS, (*FOLLOW, "delete"), "Follow jobs, and delete those whose time after the end is over."),
     Grant(GROUP, tuple(f"{plural}/status" for plural in _PLURALS), ("patch",), "Say how jobs are."),
     # Needed where the admission plugin OwnerReferencesPermissionEnforcement is on.
     Grant(GROUP, tuple(f"{plural}/finalizers" for plural in _PLURALS), ("update",), "Own what belongs to a job."),
     Grant("", ("pods",), (*READ, "create", "delete"), "The replicas of jobs."),
     Grant("", ("services",), (*READ, "create"), "The names of replicas."),
     Grant("", ("services",), ("delete",), "TensorBoards whose time is over."),
-    Grant("", ("nodes",), ("list", "watch"), "Notice nodes that are lost.", cluster_scoped=True),
+    Grant("", ("nodes",), FOLLOW, "Notice nodes that are lost.", cluster_scoped=True),
     Grant("", ("events",), ("get", "create", "patch"), "Tell people what happened."),
     *(grant for kind in all_kinds() for grant in kind.grants),
     *caching.GRANTS,
     *modelling.GRANTS,
-    Grant("coordination.k8s.io", ("leases",), ("get", "create", "patch"), "Elect one operator that writes."),
+    *serving.GRANTS,
+    Grant("coordination.k8s.io", ("leases",), ("create",), "Elect one operator that writes.", own_namespace=True),
+    Grant(
+        "coordination.k8s.io",
+        ("leases",),
+        ("get", "patch"),
+        "Elect one operator that writes.",
+        names=(LEASE,),
+        own_namespace=True,
+    ),
 )
 
 log = structlog.get_logger()
@@ -66,7 +78,9 @@ log = structlog.get_logger()
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run until told to stop."""
-    options = _parser().parse_args(arguments)
+    options = parser().parse_args(arguments)
+    if options.without_cluster_role and not options.namespace:
+        parser().error("--without-cluster-role needs --namespace: nobody can follow every namespace with Roles alone")
     _configure_log(options.log_format)
     try:
         asyncio.run(_serve(options))
@@ -76,52 +90,63 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="kubedl operator", description=__doc__)
-    parser.add_argument("--kubeconfig", help="run outside the cluster, as the current context of this file")
-    parser.add_argument("--namespace", default="", help="serve this namespace only (default: all)")
-    parser.add_argument("--address", default=health.ADDRESS, help="of /healthz, /readyz and /metrics")
-    parser.add_argument("--no-leader-election", action="store_true", help="this is the only operator, for sure")
-    parser.add_argument("--lease-namespace", help="where the Lease is (default: the operator's own namespace)")
-    parser.add_argument("--lease-seconds", type=float, default=15, help="how long the others wait for a silent leader")
-    parser.add_argument(
+def parser() -> argparse.ArgumentParser:
+    """What an administrator may set; the chart's values and the reference page follow from it."""
+    made = argparse.ArgumentParser(prog="kubedl operator", description=__doc__)
+    made.add_argument("--kubeconfig", help="run outside the cluster, as the current context of this file")
+    made.add_argument("--namespace", default="", help="serve this namespace only (default: all)")
+    made.add_argument(
+        "--without-cluster-role",
+        action="store_true",
+        help="there are Roles only: lost nodes are not noticed, and models cannot lie in AWS EFS",
+    )
+    made.add_argument(
+        "--address", default=health.ADDRESS, help="of /healthz, /readyz and /metrics (host *: every address)"
+    )
+    made.add_argument("--no-leader-election", action="store_true", help="this is the only operator, for sure")
+    made.add_argument("--lease-namespace", help="where the Lease is (default: the operator's own namespace)")
+    made.add_argument("--lease-seconds", type=float, default=15, help="how long the others wait for a silent leader")
+    made.add_argument(
         "--lease-renew-seconds", type=float, default=10, help="a leader that cannot renew for so long exits"
     )
-    parser.add_argument("--lease-retry-seconds", type=float, default=2, help="between two looks at the lease")
-    parser.add_argument(
+    made.add_argument("--lease-retry-seconds", type=float, default=2, help="between two looks at the lease")
+    made.add_argument(
         "--watch-silence-seconds",
         type=float,
         default=watch.SILENCE,
         help="a watch that is silent for so long is broken",
     )
-    parser.add_argument("--workers", type=int, default=64, help="jobs of a kind that are worked on at once")
-    parser.add_argument("--calls-per-second", type=float, default=0, help="limit of calls to the API server (0: none)")
-    parser.add_argument("--calls-burst", type=int, default=200, help="calls that may come at once, under a limit")
-    parser.add_argument(
+    made.add_argument("--workers", type=int, default=64, help="jobs of a kind that are worked on at once")
+    made.add_argument("--calls-per-second", type=float, default=0, help="limit of calls to the API server (0: none)")
+    made.add_argument("--calls-burst", type=int, default=200, help="calls that may come at once, under a limit")
+    made.add_argument(
         "--node-grace-seconds",
         type=float,
         default=60,
         help="how long a lost node may come back before pods are replaced",
     )
-    parser.add_argument(
+    made.add_argument(
         "--settle-seconds",
         type=float,
         default=60,
         help="where all replicas restart together: how long an ordinary exit waits for silent peers to explain it",
     )
-    parser.add_argument("--cluster-domain", default="cluster.local", help="the cluster's DNS domain")
-    parser.add_argument(
+    made.add_argument("--cluster-domain", default="cluster.local", help="the cluster's DNS domain")
+    made.add_argument(
         "--git-image",
         default=Settings.git_image,
         help="image with git and sh that fetches code for jobs which name none; pin it to a version",
     )
-    parser.add_argument(
+    made.add_argument(
         "--packer-image",
         default=modelling.PACKER_IMAGE,
-        help="image that makes images of models; pin it to the operator's own version",
+        help="image that makes images of models, and loads them; pin it to the operator's own version",
     )
-    parser.add_argument("--log-format", choices=("json", "console"), default="json")
-    return parser
+    serving.add_options(made)
+    made.add_argument(
+        "--log-format", choices=("json", "console"), default="json", help="for machines, or for people at a terminal"
+    )
+    return made
 
 
 async def _serve(options: argparse.Namespace) -> None:
@@ -129,7 +154,7 @@ async def _serve(options: argparse.Namespace) -> None:
     metrics = Metrics()
     # Renewing the lease must not queue behind the writes that it allows.
     lease_client = Client(identity, told=metrics.made, sockets=2)
-    lease = Key(options.lease_namespace or identity.namespace, LEASE)
+    lease = Key(options.lease_namespace or identity.namespace, lease_name(options.namespace))
     timing = Timing(options.lease_seconds, options.lease_renew_seconds, options.lease_retry_seconds)
     election = Election(lease_client, lease, timing=timing, changed=metrics.leading)
     limiter = Limiter(options.calls_per_second, options.calls_burst)
@@ -139,12 +164,15 @@ async def _serve(options: argparse.Namespace) -> None:
     _assemble(options, manager, recorder, metrics)
     manager.beside(recorder.run)
     manager.beside(metrics.watch_loop_lag)
+    manager.beside(lambda: findings.tell(client, options, options.namespace or identity.namespace, _print))
     try:
         async with health.serve(
             options.address, dead=lambda: (), missing=manager.missing, metrics=metrics.render
         ) as address:
             log.info("started", kinds=[kind.kind for kind in all_kinds()], address=address, pid=os.getpid())
-            await _until_told(manager.run(_lead_at_once if options.no_leader_election else election.run))
+            elected = partial(_lead_at_once, metrics) if options.no_leader_election else election.run
+            with alarm.ringing(election.check):
+                await _until_told(manager.run(elected))
     finally:
         await client.close()
         await lease_client.close()
@@ -155,7 +183,7 @@ def _assemble(options: argparse.Namespace, manager: Manager, recorder: Recorder,
     ours = Scope(options.namespace, labels=labels.JOB_NAME)
     pods = manager.cache(PODS, ours, {"owner": owner, "node": _node}, remember="owner")
     services = manager.cache(SERVICES, ours, {"owner": owner})
-    nodes = manager.cache(NODES)
+    nodes: Store[Node] = Store() if options.without_cluster_role else manager.cache(NODES)
     backends = manager.cache(CACHE_BACKENDS, everywhere)
     followed: Followed = {}
     settings = Settings(
@@ -183,7 +211,9 @@ def _assemble(options: argparse.Namespace, manager: Manager, recorder: Recorder,
         manager.add(controller, jobs, pods, services, nodes)
         metrics.add_queue(kind.kind, lambda queue=controller.queue: len(queue))  # type: ignore[misc]
     add_caching(manager, recorder, metrics, everywhere, backends, followed, _now)
-    modelling.add_modelling(manager, recorder, metrics, everywhere, options.packer_image, _now)
+    versions = modelling.add_modelling(manager, recorder, metrics, everywhere, options, _now)
+    serving.add_serving(manager, recorder, metrics, everywhere, versions, options, _now)
+    metrics.registry.register(population([kind.kind for kind in all_kinds()], manager.reflectors))
     for reflector in manager.reflectors:
         metrics.add_cache(reflector.resource.name, reflector.age, lambda store=reflector.store: len(store))  # type: ignore[misc]
 
@@ -199,15 +229,26 @@ def _boards(kind: Kind, caches: Caches, manager: Manager, recorder: Recorder, me
     return controller
 
 
+def lease_name(namespace: str | None) -> str:
+    """Operators of different namespaces must not wait for each other, wherever their Leases are."""
+    return f"{LEASE}-{namespace}" if namespace else LEASE
+
+
 def _node(pod: Pod) -> str | None:
     return pod.spec.node_name or None
+
+
+def _print(text: str) -> None:
+    """For people who read the log of a pod; the log itself goes to standard error."""
+    print(text, flush=True)
 
 
 def _now() -> datetime:
     return datetime.now(UTC)
 
 
-async def _lead_at_once(lead: Lead) -> None:
+async def _lead_at_once(metrics: Metrics, lead: Lead) -> None:
+    metrics.leading(True)
     await lead()
 
 

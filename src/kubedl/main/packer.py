@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from kubedl.main.last_words import leave
 from kubedl.models.order import ORDER_VARIABLE, PERMANENT, Answer, Order
 from kubedl.models.packer.address import parse
 from kubedl.models.packer.failure import PackingError
@@ -34,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: _stopped(log))
     answer, code = _packed()
-    _leave(log, answer)
+    leave(log, last_words(answer))
     return code
 
 
@@ -73,17 +74,8 @@ def _order() -> Order:
 
 def _stopped(log: Path) -> None:
     """Threads that wait for a registry would keep us for minutes, and nothing needs to be put in order."""
-    _leave(log, Answer(reason="Stopped", message="the build pod was told to end before the image was done"))
+    leave(log, last_words(Answer(reason="Stopped", message="the build pod was told to end before the image was done")))
     os._exit(1)
-
-
-def _leave(log: Path, answer: Answer) -> None:
-    content = last_words(answer)
-    print(content.decode(), file=sys.stderr, flush=True)
-    try:
-        log.write_bytes(content)
-    except OSError as error:
-        print(f"the answer cannot be left in {log}: {error}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from kubedl.api import model_volumes
 from kubedl.api.model import GROUP, MODEL_VERSIONS, ModelVersion
 from kubedl.api.model_storage import Storage
 from kubedl.api.model_volumes import Owner
+from kubedl.api.pod_security import NOBODY
 from kubedl.models.order import KEY_FILE, ORDER_VARIABLE, PASSWORD_FILE, Order, Origin
 from kubedl.wire import codec
 from kubedl.wire.core import PODS, Pod
@@ -25,7 +26,6 @@ PREFIX, LONGEST_NAME = "image-build-", 253
 COMMAND = ("python3", "-m", "kubedl.main.packer")
 SOURCE, REGISTRY, SIGNING, AUTHORITY = "/kubedl/source", "/kubedl/registry", "/kubedl/signing", "/kubedl/authority"
 DEFAULT_SECRET = "regcred"  # noqa: S105 - a name; where the first KubeDL looked for credentials
-NOBODY = 65532
 LONGEST_NUMBER = 9  # digits
 RESOURCES = {"requests": {"cpu": "250m", "memory": "256Mi"}, "limits": {"cpu": "2", "memory": "512Mi"}}
 # The model lies on that node and nowhere else, whatever else the node is kept for.

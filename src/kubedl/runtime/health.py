@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST
 
-ADDRESS = "127.0.0.1:8080"  # a pod is probed from outside and needs 0.0.0.0
+ADDRESS = "127.0.0.1:8080"  # a pod is probed from outside and needs *: every address, of either family
 
 Complaints = Callable[[], Sequence[str]]
 
@@ -32,7 +32,7 @@ async def serve(
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=1, handle_signals=False)
     await runner.setup()
     try:
-        await web.TCPSite(runner, host.strip("[]"), int(port)).start()
+        await web.TCPSite(runner, None if host == "*" else host.strip("[]"), int(port)).start()
         yield f"{host}:{runner.addresses[0][1]}"
     finally:
         await runner.cleanup()

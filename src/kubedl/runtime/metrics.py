@@ -29,25 +29,21 @@ class Metrics:
         self._depth = self._gauge("queue_depth", "Keys that wait for a reconcile", "controller")
         self._age = self._gauge("cache_age_seconds", "Seconds since the watch last gave a sign of life", "resource")
         self._objects = self._gauge("cache_objects", "Objects in the cache", "resource")
+        self._caches: dict[str, list[tuple[Callable[[], float], Callable[[], float]]]] = {}
         self._leader = self._gauge("leader", "1 in the process that leads")
         self._lag = self._histogram("loop_lag_seconds", "Seconds by which the event loop was late")
-        self._lag_max = self._gauge(
-            "loop_lag_max_seconds", f"The worst lag of the last {LAG_WINDOW:g} to {2 * LAG_WINDOW:g} s"
-        )
+        self._lag_max = self._gauge("loop_lag_max_seconds", f"The worst lag of the last {LAG_WINDOW:g} s or more")
         # Finding a child by its labels costs more than counting, and there are few of them.
-        self._call_children: dict[tuple[str, str, str], Counter] = {}
-        self._second_children: dict[str, Histogram] = {}
+        self._call_children: dict[tuple[str, str, str], tuple[Counter, Histogram | None]] = {}
 
     def made(self, verb: str, resource: str, outcome: str, seconds: float) -> None:
         """A call to the API server ended."""
-        labels = verb, resource, outcome
-        if (child := self._call_children.get(labels)) is None:
-            child = self._call_children[labels] = self._calls.labels(*labels)
-        child.inc()
-        if verb != "watch":
-            if (timer := self._second_children.get(verb)) is None:
-                timer = self._second_children[verb] = self._call_seconds.labels(verb)
-            timer.observe(seconds)
+        if (found := self._call_children.get(labels := (verb, resource, outcome))) is None:
+            timer = None if verb == "watch" else self._call_seconds.labels(verb)
+            found = self._call_children[labels] = self._calls.labels(*labels), timer
+        found[0].inc()
+        if found[1] is not None:
+            found[1].observe(seconds)
 
     def reconciled(self, controller: str, seconds: float, error: bool) -> None:
         """A reconcile ended."""
@@ -68,9 +64,10 @@ class Metrics:
         self._depth.labels(controller).set_function(depth)
 
     def add_cache(self, resource: str, age: Callable[[], float], objects: Callable[[], float]) -> None:
-        """Show a cache; both are asked at each scrape."""
-        self._age.labels(resource).set_function(age)
-        self._objects.labels(resource).set_function(objects)
+        """Show a cache; both are asked at each scrape. Several of one resource add up, and the oldest gives the age."""
+        (known := self._caches.setdefault(resource, [])).append((age, objects))
+        self._age.labels(resource).set_function(lambda: max(age() for age, _ in known))
+        self._objects.labels(resource).set_function(lambda: sum(objects() for _, objects in known))
 
     async def watch_loop_lag(self) -> None:
         """Measure, until cancelled, how late the loop is."""

@@ -73,7 +73,7 @@ class Reflector(Generic[ObjectT]):
                     continue  # BETWEEN_LISTS is pause enough
                 error = gone
             except ApiError as failure:
-                self.absent = isinstance(failure, NotFoundError)
+                self.absent |= isinstance(failure, NotFoundError)
                 error = failure
             except Exception:  # a reflector that dies silently is the worst that can happen
                 log.exception("reflector failed", resource=self.resource.name)
@@ -132,6 +132,7 @@ class Reflector(Generic[ObjectT]):
         present = (self._usable(step) for step in steps if step.type != "DELETED")
         self.store.replace(found for found in present if found is not None)
         self._advance(version)
+        self.absent = False
         self.synced.set()
 
     def _apply(self, step: Step[ObjectT]) -> None:

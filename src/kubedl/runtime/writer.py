@@ -35,7 +35,7 @@ class Writer:
             made = await self.client.create(resource, key.namespace, body)
         except AlreadyExistsError:
             made = await self.client.get(resource, Key(key.namespace, body["metadata"]["name"]))
-            if not _belongs(made, owner):
+            if not belongs(made, owner):
                 raise OccupiedError(resource.kind, made.metadata.name) from None
         self._gate.wrote(key, resource, made.metadata.resource_version)
         return made
@@ -46,7 +46,7 @@ class Writer:
             found = await self.client.get(resource, Key(owner.metadata.namespace, name))
         except NotFoundError:
             return
-        if not _belongs(found, owner):
+        if not belongs(found, owner):
             return
         self._gate.wrote(owner.metadata.key, resource, found.metadata.resource_version)
         raise ConflictError(409, "CacheBehind", f"{resource.kind} {name} exists, and the cache has yet to see it")
@@ -71,7 +71,8 @@ class Writer:
         return made
 
 
-def _belongs(found: Object, owner: Object) -> bool:
+def belongs(found: Object, owner: Object) -> bool:
+    """Whether it was made for this very owner, and not for an earlier one of its name."""
     reference = found.metadata.controller
     return reference is not None and reference.uid == owner.metadata.uid
 

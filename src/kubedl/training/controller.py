@@ -14,6 +14,7 @@ from kubedl.api.cache import CacheBackend
 from kubedl.api.conditions import Condition, find, is_true, set_condition
 from kubedl.api.model import MODEL_VERSIONS, ModelOutput
 from kubedl.api.model_volumes import Owner
+from kubedl.api.pod_template import TemplateError
 from kubedl.api.training import BY_CACHE, JobStatus, TrainingJob, cache_key
 from kubedl.kube.errors import AlreadyExistsError, ApiError, ForbiddenError, InvalidError
 from kubedl.runtime.events import Recorder, Reference
@@ -26,7 +27,6 @@ from kubedl.training.plan import Creation, Plan
 from kubedl.training.planner import plan, without_version
 from kubedl.training.repair import scope
 from kubedl.training.snapshot import Settings, Snapshot
-from kubedl.training.template import TemplateError
 from kubedl.wire import codec
 from kubedl.wire.core import PODS, SERVICES, Node, Pod, Service
 from kubedl.wire.meta import Key, Object

@@ -2,8 +2,10 @@
 
 import copy
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
+
+import pytest
 
 from harness.connection import Connection
 from harness.fleet import Fleet
@@ -17,6 +19,14 @@ SEED = 20260101
 NEIGHBOURS = 5
 ROLES = "tfReplicaSpecs"
 POISON = "test.kubedl.io/poison"  # for a build that has been taught to stumble over it
+
+
+@pytest.fixture
+def fleet(fleet: Fleet) -> Iterator[Fleet]:
+    """Jobs that can be deleted afterwards: one that cannot keeps its definition from ever going too."""
+    yield fleet
+    held = [name for name, job in fleet.jobs().items() if job["metadata"].get("finalizers")]
+    fleet.change(held, {"metadata": {"finalizers": None}})
 
 
 def test_poison_hurts_nobody_else(

@@ -66,10 +66,7 @@ def test_a_job_is_made_again_under_its_name(
     # A new job begins its own life: what became of the pods of the old one is no business of its.
     assert {pod["metadata"]["labels"][ATTEMPT] for pod in fleet.pods().values()} == {"0"}
     fleet.delete_jobs(NAMES)
-    kinds = ("tfjobs", "pods", "services")
-    fleet.until(
-        "nothing to be left", lambda: sum(len(ready_stage.sightings.all(kind, fleet.namespace)) for kind in kinds), 0
-    )
+    fleet.until("nothing to be left", lambda: _left(ready_stage, fleet.namespace), 0)
 
 
 def _left(stage: Stage, namespace: str) -> int:

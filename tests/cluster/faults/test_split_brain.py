@@ -55,7 +55,7 @@ class Pair:
 
     def __init__(self, api: Api, namespace: str, first: ProxiedOperator, second: ProxiedOperator) -> None:
         self._api = api
-        self._lease = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/kubedl-operator"
+        self._lease = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/kubedl-operator-{namespace}"
         self._both = (first, second)
         self._frozen: ProxiedOperator | None = None
 

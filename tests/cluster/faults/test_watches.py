@@ -15,7 +15,7 @@ from testbed.waiting import until
 SILENCE = 70.0 if FULL else 4.0  # seconds; the first is what users have
 DETECTED = SILENCE + 5
 LISTS = 10.0  # seconds between two lists of one resource
-CACHES = 2  # of pods: those of jobs, and those that build images
+CACHES = 3  # of pods: those of jobs, those that build images, and those that serve
 RECOVERED = 5.0 if FULL else 15.0  # CI's machine is busy with other things
 
 

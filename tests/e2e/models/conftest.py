@@ -21,10 +21,10 @@ def open_workspace(cluster: Cluster) -> Iterator[Workspace]:
 
 @pytest.fixture
 def directory(tmp_path: Path) -> Path:
-    """A directory of the machine, which all nodes see, with a model in it."""
+    """A directory of the machine, which all nodes see, with a model in it; its weights have a layer of their own."""
     tmp_path.chmod(0o755)
     (tmp_path / "variables").mkdir()
-    (tmp_path / "weights.bin").write_bytes(os.urandom(3 << 20))
+    (tmp_path / "weights.bin").write_bytes(os.urandom(5 << 20))
     (tmp_path / "variables" / "more.bin").write_bytes(os.urandom(2 << 20))
     (tmp_path / "config.json").write_text("{}")
     return tmp_path

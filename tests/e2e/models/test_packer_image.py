@@ -1,4 +1,4 @@
-"""The packer's image in a real container: no root, nothing to write to, and the result mounted by another pod."""
+"""The product's image as packer, in a real container: no root, nothing to write to; another pod mounts the result."""
 
 from pathlib import Path
 
@@ -17,9 +17,11 @@ def test_a_model_is_packed_under_restricted_and_mounted(workspace: Workspace, ba
     raw = cluster.images.push_directory(tmp_path, "raw", workspace.namespace, registry)
     repository = f"{registry}/{workspace.namespace}/model"
     order = Order("/data/saved", repository, "v1", workspace.namespace, "m", "mv", insecure=True)
-    builder = pod("packer", cluster.image("packer")).mounting_image(raw, "/data")
+    builder = pod("packer", cluster.image("kubedl")).mounting_image(raw, "/data")
     body = builder.environment(**{ORDER_VARIABLE: msgspec.json.encode(order).decode()}).build()
-    body["spec"]["containers"][0]["securityContext"]["readOnlyRootFilesystem"] = True
+    [container] = body["spec"]["containers"]
+    container["args"] = ["packer"]
+    container["securityContext"]["readOnlyRootFilesystem"] = True
     body["spec"]["securityContext"].pop("runAsUser", None)  # as the image says
     workspace.create("pods", body)
     workspace.succeeded("packer")

@@ -1,4 +1,4 @@
-"""Killing a container's process from the node's side, as the kernel would: the container's exit code is 137."""
+"""Signals to a container's process from the node's side: SIGKILL as the kernel would, SIGSTOP as nobody should."""
 
 import os
 import signal
@@ -11,7 +11,12 @@ from testbed.errors import TestbedError
 
 
 def kill(cluster: Cluster, pod: Object) -> None:
-    """SIGKILL to the first process of the pod's only container."""
+    """The exit code of the pod's only container is 137."""
+    send(cluster, pod, signal.SIGKILL)
+
+
+def send(cluster: Cluster, pod: Object, number: signal.Signals) -> None:
+    """A signal to the first process of the pod's only container."""
     container = pod["status"]["containerStatuses"][0]["containerID"].removeprefix("containerd://")
     place = cluster.instance.node(int(pod["spec"]["nodeName"].removeprefix("node")))
     for pid in cgroups.members(place.cgroup):
@@ -21,7 +26,7 @@ def kill(cluster: Cluster, pod: Object) -> None:
             continue
         try:
             if _is_first_of(pid, container):
-                signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+                signal.pidfd_send_signal(descriptor, number)
                 return
         finally:
             os.close(descriptor)

@@ -16,6 +16,7 @@ from tests.e2e.training.jobs import DDP, MULTI_WORKER, PARAMETER_SERVER, TORCHRU
 from tests.e2e.training.observed import END, ObservedJob
 
 ATTEMPT = "training.kubedl.io/attempt"
+RETRY_ME = 138  # with which the chief of workloads/parameter_server.py asks for another try
 Pods = dict[str, Object]
 
 
@@ -66,15 +67,21 @@ def test_a_worker_lost_with_its_node(submit: Submit, faults: Faults, training: T
 
 
 def test_a_killed_chief(submit: Submit) -> None:
-    """It goes on from its checkpoint, with the parameter server and the workers that are still there."""
+    """It goes on from its checkpoint, with the parameter server and the workers that are still there.
+
+    They may look for it at its old address for a while, because gRPC asks for a name's address at most twice a minute.
+    TensorFlow then gives up in the new chief, which asks for another try, and each one is told and counted.
+    """
     job = submit(PARAMETER_SERVER, held=True)
     job.trains()
     before, chief = job.pods(), PARAMETER_SERVER.leader
     containers.kill(job.workspace.cluster, before[chief])
     _recovers(job, before, chief)
     assert job.resumed_at(chief) > 0
-    assert job.status("retries") == 1
-    assert _told(job).startswith("chief 0 failed with exit code 137")
+    until("a Warning about each retry", lambda: len(job.warnings()) == job.status("retries"), deadline=END)
+    killed, again = (f"chief 0 failed with exit code {code}" for code in (137, RETRY_ME))
+    told = [message.startswith(killed) for message in job.warnings() if message.startswith((killed, again))]
+    assert (sum(told), len(told)) == (1, job.status("retries")), job.story()
 
 
 def _worker(training: Training, pods: Pods) -> str:

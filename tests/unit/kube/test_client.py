@@ -8,7 +8,7 @@ import pytest
 from kubedl.kube import client as module
 from kubedl.kube.client import BUSY_TRIES, Client
 from kubedl.kube.credentials import Credentials, Token
-from kubedl.kube.errors import ApiError, BusyError, ConflictError, UnauthorizedError, UnsureError
+from kubedl.kube.errors import ApiError, BusyError, ConflictError, ForbiddenError, UnauthorizedError, UnsureError
 from kubedl.kube.limiter import Limiter
 from kubedl.wire.core import NODES, PODS
 from kubedl.wire.meta import Key
@@ -220,6 +220,29 @@ async def test_every_call_is_counted_with_its_outcome(connect: Connect, script: 
         with pytest.raises(ApiError):
             await _write(client, verb)
     assert made == [("create", "pods", "201"), ("patch", "pods", "409"), ("delete", "pods", "unsure")]
+
+
+@pytest.mark.parametrize(
+    ("message", "outcome"),
+    [
+        ('pods is forbidden: User "kubedl" cannot create resource "pods" in API group ""', "403"),
+        ('pods "a" is forbidden: violates PodSecurity "restricted:latest": runAsNonRoot != true', "denied"),
+        (
+            'services "a" is forbidden: cannot set blockOwnerDeletion in this case because cannot find RESTMapping',
+            "denied",
+        ),
+        ('pods "a" is forbidden: exceeded quota: compute, requested: cpu=1', "denied"),
+    ],
+)
+async def test_what_a_policy_denies_is_not_counted_as_a_lack_of_rights(
+    connect: Connect, script: Script, message: str, outcome: str
+) -> None:
+    made: list[str] = []
+    client = connect(told=lambda verb, resource, outcome, seconds: made.append(outcome))
+    script.plan(answer(403, {"kind": "Status", "code": 403, "reason": "Forbidden", "message": message}))
+    with pytest.raises(ForbiddenError):
+        await _write(client, "create")
+    assert made == [outcome]
 
 
 async def _write(client: Client, verb: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kubedl.kube.http import BrokenError, Pool
@@ -67,7 +67,6 @@ async def get(pool: Pool, target: str = "/x", seconds: float = 5, permit: Callab
     return (await pool.call("GET", target, "", None, seconds, permit))[1]
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(st.sampled_from([(SIZED, b"hello"), (PIECES, b"hello\r\n world")]), st.sets(st.integers(1, len(PIECES) - 1)))
 def test_an_answer_may_be_cut_anywhere(answer: tuple[bytes, bytes], cuts: set[int]) -> None:
     async def scenario() -> None:

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kubedl.kube import watch
@@ -95,7 +95,6 @@ class _Chunks(Client):
 LINES = b"".join(event("ADDED", name, status={"message": "line\nbreak é"}) for name in ("a", "b", "c", "d"))
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(st.sets(st.integers(1, len(LINES) - 1)))
 def test_a_line_may_be_cut_anywhere(cuts: set[int]) -> None:
     """However the network splits them, the same steps come out, and each as soon as it is whole."""

@@ -42,4 +42,4 @@ def test_another_name_is_answered_with_those_that_there_are(
 ) -> None:
     with pytest.raises(SystemExit, match="2"):
         kubedl()(arguments)
-    assert "operator,packer" in capsys.readouterr().err
+    assert "loader,operator,packer,trial" in capsys.readouterr().err

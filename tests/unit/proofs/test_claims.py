@@ -53,7 +53,8 @@ def test_ci_measures_what_is_small_with_bars_that_a_busy_machine_meets() -> None
     quick = Claim("a", "true", "<= 15", small_bar="<= 60")
     exact = Claim("b", "true", "== 0")
     long = Claim("c", "true", "<= 60", small=False)
-    claims = [quick, exact, long]
+    test = Claim("d", "python -m proofs.tests tests/unit", "== passed")
+    claims = [quick, exact, long, test]
     assert at_size(claims, "full") == claims
     assert [claim.bar for claim in at_size(claims, "small")] == ["<= 60", "== 0"]
 

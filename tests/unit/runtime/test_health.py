@@ -1,5 +1,6 @@
 """Probes over a real socket."""
 
+import socket
 from collections.abc import AsyncIterator
 
 import aiohttp
@@ -82,3 +83,16 @@ async def test_addresses_in_every_form(given: str, bound: str) -> None:
     ):
         assert response.status == 200
         assert address.rpartition(":")[0] == bound
+
+
+async def test_every_address_is_of_either_family() -> None:
+    """A kubelet asks a pod by the only one that it may have."""
+    nothing: list[str] = []
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]  # free as soon as it is closed
+    async with health.serve(f"*:{port}", dead=lambda: nothing, missing=lambda: nothing, metrics=lambda: b"") as address:
+        assert address == f"*:{port}"
+        async with aiohttp.ClientSession() as session:
+            for host in ("127.0.0.1", "[::1]"):
+                async with session.get(f"http://{host}:{port}/healthz") as response:
+                    assert response.status == 200

@@ -61,6 +61,16 @@ def test_queues_and_caches_are_asked_at_each_scrape() -> None:
     assert found["kubedl_cache_objects{resource=pods}"] == 30
 
 
+def test_several_caches_of_one_resource_are_told_together() -> None:
+    """Pods of jobs, of builds and of servers: none of them hides another, and the one that hears nothing is seen."""
+    metrics = Metrics()
+    for age, objects in ((3.0, 10), (400.0, 2), (1.0, 0)):
+        metrics.add_cache("pods", lambda age=age: age, lambda objects=objects: objects)  # type: ignore[misc]
+    found = samples(metrics)
+    assert found["kubedl_cache_objects{resource=pods}"] == 12
+    assert found["kubedl_cache_age_seconds{resource=pods}"] == 400
+
+
 def test_the_leader_says_so() -> None:
     metrics = Metrics()
     metrics.leading(True)

@@ -91,12 +91,15 @@ async def test_a_pause_that_the_server_asks_for_is_kept(server: Server, reflecto
 async def test_a_kind_that_is_installed_later_is_found(
     server: Server, store: Store[Pod], reflector: Reflector[Pod]
 ) -> None:
-    server.refusals.extend([NotFoundError(404, "NotFound", "no such kind")] * 3)
+    """What fails meanwhile does not say that it is there."""
+    missing = NotFoundError(404, "NotFound", "no such kind")
+    server.refusals.extend([missing, missing, BusyError(429, "TooManyRequests", "later"), missing])
     async with running(reflector.run()):
-        await asyncio.sleep(1)
-        assert reflector.absent
-        assert not reflector.synced.is_set()
+        while server.refusals:
+            await asyncio.sleep(0.1)
+            assert (reflector.absent, reflector.synced.is_set()) == (True, False)
         await asyncio.wait_for(reflector.synced.wait(), 10)
+        assert not reflector.absent
         assert held(store) == server.readable()
 
 

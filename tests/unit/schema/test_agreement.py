@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import inspect
 
@@ -29,7 +29,7 @@ STRUCTS = [
 
 @pytest.mark.parametrize("kind", STRUCTS, ids=lambda kind: kind.__name__)
 @given(data=st.data())
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=150)
 def test_every_value_is_valid_and_comes_back(kind: type[Any], data: st.DataObject) -> None:
     """Nothing is refused or dropped by the API server, and reading gives what was written."""
     value = data.draw(values_of(inspect.type_info(kind)))

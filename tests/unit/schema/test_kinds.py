@@ -5,8 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from kubedl.api import cache, model
+from kubedl.api import cache, inference, model
 from kubedl.api.cache import CacheBackendSpec, CacheBackendStatus
+from kubedl.api.inference import InferenceSpec, InferenceStatus
 from kubedl.api.model import ModelSpec, ModelStatus, ModelVersionSpec, ModelVersionStatus
 from kubedl.api.training import JobSpec, JobStatus, ReplicaSpec
 from kubedl.schema.crd import CustomResource
@@ -25,7 +26,9 @@ def test_every_rule_blames_a_field(kind: Kind) -> None:
 
 
 @pytest.mark.parametrize(
-    "custom", [cache.CUSTOM_RESOURCE, *model.CUSTOM_RESOURCES], ids=lambda custom: custom.resource.kind
+    "custom",
+    [cache.CUSTOM_RESOURCE, *model.CUSTOM_RESOURCES, inference.CUSTOM_RESOURCE],
+    ids=lambda custom: custom.resource.kind,
 )
 def test_every_rule_of_others_blames_a_field(custom: CustomResource) -> None:
     """As those of jobs do."""
@@ -52,6 +55,8 @@ def test_the_order_of_a_kind_is_none_that_waits_for_ever(kind: Kind) -> None:
         ModelStatus,
         ModelVersionSpec,
         ModelVersionStatus,
+        InferenceSpec,
+        InferenceStatus,
     ],
 )
 def test_every_field_is_explained(struct: type) -> None:

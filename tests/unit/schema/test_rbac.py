@@ -7,9 +7,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubedl.schema.crd import CustomResource
+from kubedl.schema.crd import CustomResource, Scale
 from kubedl.schema.manifest import NOTICE
-from kubedl.schema.rbac import VERBS, Grant, cluster_role, namespaced_roles, roles_of_people
+from kubedl.schema.rbac import VERBS, Grant, outside, own, role, roles_of_people, rules, served
 from kubedl.wire.meta import ObjectMeta, Record, Resource
 
 PODS = Grant("", ("pods",), ("create", "delete", "watch"), "Replicas are pods.")
@@ -17,9 +17,15 @@ SERVICES = Grant("", ("services",), ("patch",), "Replicas find each other.")
 NODES = Grant("", ("nodes",), ("watch",), "A lost node's pods are replaced.", cluster_scoped=True)
 
 
+class Gadget(Record, frozen=True):
+    """A gadget."""
+
+    metadata: ObjectMeta = ObjectMeta()
+
+
 def test_the_file_explains_every_right() -> None:
     """Whoever installs it reads why."""
-    text = cluster_role("op", [SERVICES, PODS, Grant("", ("pods",), ("get",), "Logs.")])
+    text = role("ClusterRole", "op", [SERVICES, PODS, Grant("", ("pods",), ("get",), "Logs.")])
     assert text == (
         f"{NOTICE}---\n"
         "apiVersion: rbac.authorization.k8s.io/v1\n"
@@ -63,7 +69,7 @@ def test_exactly_what_was_asked_for_is_granted(asked: list[Grant]) -> None:
     """Merging neither loses a right nor invents one, and a name stays a limit."""
     granted = {
         (group, resource, verb, tuple(rule.get("resourceNames", ())))
-        for document in yaml.safe_load_all(cluster_role("op", asked))
+        for document in yaml.safe_load_all(role("ClusterRole", "op", asked))
         for rule in document["rules"] or []
         for group in rule["apiGroups"]
         for resource in rule["resources"]
@@ -81,7 +87,7 @@ def test_exactly_what_was_asked_for_is_granted(asked: list[Grant]) -> None:
 @given(asked=st.permutations([PODS, SERVICES, NODES, Grant("", ("pods",), ("get",), "Logs.")]))
 def test_the_order_of_asking_does_not_matter(asked: list[Grant]) -> None:
     """Or every import order would be drift."""
-    assert cluster_role("op", asked) == cluster_role("op", [PODS, SERVICES, NODES, asked[-1], *asked])
+    assert rules(asked) == rules([PODS, SERVICES, NODES, asked[-1], *asked])
 
 
 @pytest.mark.parametrize(
@@ -91,6 +97,13 @@ def test_the_order_of_asking_does_not_matter(asked: list[Grant]) -> None:
         {"group": "*"},
         {"verbs": ("*",)},
         {"verbs": ("escalate",)},
+        {"verbs": ("bind",)},
+        {"verbs": ("impersonate",)},
+        {"resources": ("secrets",), "verbs": ("get",)},
+        {"resources": ("configmaps", "secrets"), "verbs": ("create", "list")},
+        {"resources": ("secrets",), "verbs": ("watch",)},
+        {"resources": ("pods/exec",), "verbs": ("create",)},
+        {"resources": ("pods/attach",)},
         {"verbs": ("craete",)},
         {"verbs": ()},
         {"resources": ()},
@@ -98,32 +111,38 @@ def test_the_order_of_asking_does_not_matter(asked: list[Grant]) -> None:
     ],
 )
 def test_rights_that_nobody_can_explain_are_refused(arguments: dict[str, Any]) -> None:
-    """Wildcards, typing errors, rights to take more rights, and rights without a reason."""
+    """Wildcards, typing errors, rights to take more rights, to read Secrets, to enter pods; and without a reason."""
     with pytest.raises(ValueError, match="Grant"):
         Grant(**{"group": "", "resources": ("pods",), "verbs": ("get",), "reason": "So.", **arguments})
 
 
-def test_a_process_for_some_namespaces_gets_roles_there() -> None:
-    """And a ClusterRole for nothing but what is in no namespace."""
-    documents = list(yaml.safe_load_all(namespaced_roles("op", ["b", "a"], [PODS, NODES])))
-    found = [(item["kind"], item["metadata"].get("namespace"), _resources(item)) for item in documents]
-    assert found == [("ClusterRole", None, {"nodes"}), ("Role", "a", {"pods"}), ("Role", "b", {"pods"})]
+def test_rights_are_parted_by_where_they_hold() -> None:
+    """Each is in one part, so that a process with Roles alone lacks nothing but what is in no namespace."""
+    lease = Grant("coordination.k8s.io", ("leases",), ("patch",), "Elect.", names=("op",), own_namespace=True)
+    every = [PODS, NODES, lease, SERVICES]
+    assert (served(every), outside(every), own(every)) == ([PODS, SERVICES], [NODES], [lease])
 
 
 def test_people_with_rights_in_a_namespace_get_ours_too() -> None:
     """By aggregation into the roles that every cluster has."""
-
-    class Gadget(Record, frozen=True):
-        """A gadget."""
-
-        metadata: ObjectMeta = ObjectMeta()
-
     gadgets = CustomResource(Resource(Gadget, "Gadget", "gadgets", "v1", "test.kubedl.io"))
     view, edit = yaml.safe_load_all(roles_of_people([gadgets]))
     assert view["metadata"]["labels"] == {"rbac.authorization.k8s.io/aggregate-to-view": "true"}
     assert view["rules"][0]["verbs"] == ["get", "list", "watch"]
     assert "create" in edit["rules"][0]["verbs"]
     assert _resources(edit) == {"gadgets"}
+
+
+def test_whoever_may_edit_may_scale_what_can_be_scaled() -> None:
+    gadgets = CustomResource(
+        Resource(Gadget, "Gadget", "gadgets", "v1", "test.kubedl.io"), scale=Scale(".spec.size", ".status.size")
+    )
+    _, edit = yaml.safe_load_all(roles_of_people([gadgets]))
+    assert {
+        "apiGroups": ["test.kubedl.io"],
+        "resources": ["gadgets/scale"],
+        "verbs": ["get", "update", "patch"],
+    } in edit["rules"]
 
 
 def _resources(role: dict[str, Any]) -> set[str]:

@@ -8,7 +8,7 @@ from typing import Any
 from testbed.images.build import container_settings
 from testbed.images.catalogue import Definition, User
 from testbed.images.layers import Layer, write_layer
-from testbed.images.layout import blob, blobs, container_config, manifest_digest, share_layers, write_layout
+from testbed.images.layout import blob, blobs, container_config, manifest_digest, share_layers, size, write_layout
 from testbed.images.trees import changes
 
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
@@ -62,6 +62,14 @@ def test_child_begins_with_its_parents_layer_without_a_copy(tmp_path: Path) -> N
     [described] = json.loads((child / "index.json").read_text())["manifests"]
     image = read(child, read(child, described)["config"])
     assert image["rootfs"]["diff_ids"] == [layer.diff_id for layer in layers]
+
+
+def test_the_size_is_what_a_registry_sends(tmp_path: Path) -> None:
+    """Every blob but the manifest, which is asked for before."""
+    layout, layers = make(tmp_path, "image", {})
+    manifest = manifest_digest(layout).removeprefix("sha256:")
+    sent = sum(path.stat().st_size for path in blobs(layout).iterdir() if path.name != manifest)
+    assert size(layout) == sent > layers[0].size
 
 
 def test_container_config_can_be_read_back(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -97,6 +98,28 @@ def test_environment_that_reads_as_empty_is_read_again(starter: Starter, monkeyp
     monkeypatch.setattr(Path, "read_bytes", read)
     assert processes.find(INSTANCE) == [process]
     assert early == []
+
+
+def test_a_start_lasts_until_the_mark_can_be_read(starter: Starter, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine may take a while over exec, longer than others look at a process without an environment."""
+    really, early = Path.read_bytes, iter(range(60))
+
+    def read(path: Path) -> bytes:
+        return b"" if path.name == "environ" and next(early, None) is not None else really(path)
+
+    monkeypatch.setattr(Path, "read_bytes", read)
+    process = starter.start("etcd")
+    assert next(early, None) is None
+    assert processes.find(INSTANCE) == [process]
+
+
+def test_a_start_does_not_wait_for_what_has_ended(starter: Starter, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has no environment and never will."""
+    really = Path.read_bytes
+    monkeypatch.setattr(Path, "read_bytes", lambda path: b"" if path.name == "environ" else really(path))
+    began = time.monotonic()
+    starter.start("etcd", "true")
+    assert time.monotonic() - began < processes.EXEC / 2
 
 
 def test_instances_do_not_see_each_other(starter: Starter) -> None:

@@ -9,7 +9,7 @@ from testbed.record import FILE, Record
 
 CONTROL_PLANE = {"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"}
 DAEMONS = ("holder", "containerd", "kubelet", "kube-proxy")
-RECORD = Record("fingerprint", nodes=2, kwok=100, keep=False)
+RECORD = Record("fingerprint", nodes=2, kwok=100, keep=False, beside=("traefik",))
 
 
 def test_record_is_read_as_it_was_written(tmp_path: Path) -> None:
@@ -73,3 +73,8 @@ def test_record_of_other_code_is_not_an_error(tmp_path: Path) -> None:
 def test_components_follow_the_shape(nodes: int, kwok: int, beside: set[str]) -> None:
     """A cluster is whole if exactly these run, so one too many or too few would rebuild it each time."""
     assert CONTROL_PLANE | beside == Record("fingerprint", nodes=nodes, kwok=kwok).components()
+
+
+def test_what_stands_beside_a_cluster_is_a_part_of_it() -> None:
+    """Else a cluster with a gateway would count as broken, and be built anew."""
+    assert CONTROL_PLANE | {"traefik"} == Record("fingerprint", beside=("traefik",)).components()

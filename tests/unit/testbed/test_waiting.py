@@ -2,11 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from inspect import signature
+from pathlib import Path
 
 import pytest
 
+from testbed import waiting
 from testbed.errors import DeadlineError, TestbedError
-from testbed.waiting import until
+from testbed.waiting import until, working_seconds
 
 
 @dataclass
@@ -121,3 +124,21 @@ def test_last_pause_ends_at_the_deadline(time: Time) -> None:
     with pytest.raises(DeadlineError):
         time.wait(lambda: False, deadline=2.5)
     assert time.pauses == [1, 1, 0.5]
+
+
+def test_what_the_host_takes_away_is_not_counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Two processors that were taken away for 300 of 1,000 seconds each: the other 700 count."""
+    processors = tmp_path / "stat"
+    monkeypatch.setattr(waiting, "_PROCESSORS", processors)
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    monkeypatch.setattr("os.sysconf", {"SC_CLK_TCK": 100}.__getitem__)
+    seen = []
+    for now, stolen in ((5000.0, 200), (6000.0, 60_200)):
+        processors.write_text(f"cpu  1 2 3 4 5 6 7 {stolen} 9 10\ncpu0 1 2 3 4 5 6 7 {stolen} 9 10\n")
+        monkeypatch.setattr("time.monotonic", lambda now=now: now)
+        seen.append(working_seconds())
+    assert seen[1] - seen[0] == pytest.approx(700)
+
+
+def test_a_wait_goes_by_that_clock() -> None:
+    assert signature(until).parameters["clock"].default is working_seconds

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from kubedl.training.template import TemplateError, port, read
+from kubedl.api.pod_template import TemplateError
+from kubedl.training.template import port, read
 from kubedl.wire.codec import Opaque
 
 

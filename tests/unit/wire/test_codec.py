@@ -23,7 +23,7 @@ class Holder(Record, frozen=True):
     replicas: int = 1
 
 
-@settings(max_examples=50, deadline=None)  # the machine may be busy
+@settings(max_examples=50)
 @given(st.dictionaries(st.text(max_size=3), JSON, max_size=3))
 def test_what_is_opaque_comes_out_as_it_went_in(value: dict[str, object]) -> None:
     """A field newer than this code is not lost."""

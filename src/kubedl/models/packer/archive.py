@@ -6,16 +6,17 @@ which every unpacker of images reads. A stream can be begun anywhere, so that an
 """
 
 import hashlib
+import json
 import os
 import tarfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from kubedl.api.inventory import INVENTORY, MODELS, SMALL
 from kubedl.models.packer.failure import shown, source_changed
 from kubedl.models.packer.layers import Group
 from kubedl.models.packer.source import Entry, Source, parents, read
 
-MODELS = "models"
 FORMER = "kubedl-model"  # where the first KubeDL put models
 PIECE = 1 << 20
 
@@ -27,8 +28,9 @@ Segment = bytes | Entry
 class Layer:
     """What a tar holds, and how large it is. Headers are made when they are read: of many files they are large."""
 
-    entries: Group  # none: the link to where models used to be
+    entries: Group  # none: the link to where models used to be, and the list of files
     size: int
+    inventory: bytes = b""
 
     @property
     def name(self) -> str:
@@ -37,9 +39,9 @@ class Layer:
         return first if len(self.entries) < 2 else f"{first} and {len(self.entries) - 1} more"
 
 
-def former_path() -> Layer:
-    """The first layer of every image: a link, so that models are also found where they used to be."""
-    return archived(())
+def head(inventory: bytes) -> Layer:
+    """The first layer: a link, so that models are also found where they used to be, and the list of the files."""
+    return Layer((), sum(_size(segment) for segment in _segments((), inventory)), inventory)
 
 
 def archived(group: Group) -> Layer:
@@ -47,12 +49,18 @@ def archived(group: Group) -> Layer:
     return Layer(group, sum(_size(segment) for segment in _segments(group)))
 
 
+def inventory(source: Source) -> bytes:
+    """Every file's size, and of small ones the SHA-256, so that whoever mounts the image can see that all is there."""
+    files = {entry.path: (entry.size, _small(source, entry)) for entry in source.entries if entry.kind == "file"}
+    return json.dumps({"files": files}, separators=(",", ":")).encode()
+
+
 def pieces(layer: Layer, source: Source, start: int = 0, end: int | None = None) -> Iterator[memoryview]:
     """The bytes of a layer from one offset to another; a piece is valid until the next one is asked for."""
     stop = layer.size if end is None else end
     buffer = memoryview(bytearray(PIECE))
     at = 0
-    for segment in _segments(layer.entries):
+    for segment in _segments(layer.entries, layer.inventory):
         size = _size(segment)
         first, last = max(start - at, 0), min(stop - at, size)
         if first < last:
@@ -78,7 +86,7 @@ def _size(segment: Segment) -> int:
     return segment.size if isinstance(segment, Entry) else len(segment)
 
 
-def _segments(group: Group) -> Iterator[Segment]:
+def _segments(group: Group, listed: bytes = b"") -> Iterator[Segment]:
     made: set[str] = set()
     for entry in group:
         path = f"{MODELS}/{entry.path}"
@@ -89,6 +97,11 @@ def _segments(group: Group) -> Iterator[Segment]:
         yield from _member(path, entry)
     if not group:
         yield _header(_link(FORMER, MODELS))
+        member = tarfile.TarInfo(INVENTORY)
+        member.size = len(listed)
+        yield _header(member)
+        yield listed
+        yield bytes(-len(listed) % tarfile.BLOCKSIZE)
     yield bytes(2 * tarfile.BLOCKSIZE)  # the end of a tar
 
 
@@ -103,6 +116,15 @@ def _member(path: str, entry: Entry) -> Iterator[Segment]:
         yield _header(member)
         yield entry
         yield bytes(-entry.size % tarfile.BLOCKSIZE)
+
+
+def _small(source: Source, entry: Entry) -> str:
+    if entry.size > SMALL:
+        return ""
+    found = hashlib.sha256()
+    for piece in _read(source, entry, 0, entry.size, memoryview(bytearray(PIECE))):
+        found.update(piece)
+    return found.hexdigest()
 
 
 def _link(path: str, target: str) -> tarfile.TarInfo:

@@ -27,8 +27,12 @@ class _Token(msgspec.Struct, frozen=True):
 class Authorization:
     """The header that opens one repository, for all threads; renewed when the registry asks for another."""
 
-    def __init__(self, address: Address, exchange: Exchange, login: Login | None, *, insecure: bool) -> None:
+    def __init__(
+        self, address: Address, exchange: Exchange, login: Login | None, *, insecure: bool, reading: bool = False
+    ) -> None:
+        """`reading` asks for no more than the right to pull."""
         self._address = address
+        self._reading = reading
         self._exchange = exchange
         self._login = login
         self._insecure = insecure
@@ -51,15 +55,17 @@ class Authorization:
     def refused(self) -> PackingError:
         """Why the registry does not know us."""
         who = "the credentials" if self._login else "somebody without credentials"
+        verb = "pull from" if self._reading else "push to"
         return PackingError(
             "Unauthorized",
-            f"{self._address.registry} does not let {who} push to {self._address.repository}; "
+            f"{self._address.registry} does not let {who} {verb} {self._address.repository}; "
             "check the Secret with the registry's name and password",
         )
 
     def _token(self, parameters: dict[str, str]) -> str:
         realm = self._checked(parameters["realm"])
-        wish = {"service": parameters.get("service", ""), "scope": f"repository:{self._address.repository}:pull,push"}
+        rights = "pull" if self._reading else "pull,push"
+        wish = {"service": parameters.get("service", ""), "scope": f"repository:{self._address.repository}:{rights}"}
         if self._login is not None and self._login.identity_token:
             form = {"grant_type": "refresh_token", "refresh_token": self._login.identity_token, "client_id": _CLIENT}
             data = urlencode(wish | form).encode()

@@ -11,8 +11,8 @@ from urllib.parse import quote
 
 import msgspec
 
+from kubedl.api.inventory import MODELS
 from kubedl.models.order import Order, Origin
-from kubedl.models.packer.archive import MODELS
 from kubedl.models.packer.manifests import LAYER, Blob
 from kubedl.models.packer.provenance import by_digest, code_address
 

@@ -12,8 +12,8 @@ from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 
+from kubedl.api.inventory import MODELS
 from kubedl.models.order import Order
-from kubedl.models.packer.archive import MODELS
 from kubedl.models.packer.layers import Group
 
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"

@@ -45,7 +45,8 @@ def unsigned(_registry: Registry, _order: Order, _image: Document, _blobs: Seque
 def pack(order: Order, registry: Registry, attach: Attach = unsigned) -> Answer:
     """The image's digest, confirmed by the registry; PackingError if there is none."""
     with Source(order.source) as source:
-        layers = [archive.former_path(), *map(archive.archived, grouped(source.entries))]
+        first = archive.head(archive.inventory(source))
+        layers = [first, *map(archive.archived, grouped(source.entries))]
         run = _Run(source, registry, Progress(sum(layer.size for layer in layers)))
         taken = registry.manifest_digest(order.tag)
         blobs = run.blobs(layers, send=taken is None)

@@ -51,6 +51,7 @@ class Registry:
         login: Login | None = None,
         *,
         insecure: bool = False,
+        reading: bool = False,  # nothing will be pushed
         clock: Callable[[], float] = time.monotonic,
         pause: Callable[[float], None] | None = None,
     ) -> None:
@@ -60,7 +61,8 @@ class Registry:
         self._pause = pause or self._wait
         self._exchange = Exchange(address.host if insecure else "")
         self._insecure = insecure
-        self._authorization = Authorization(address, self._exchange, login, insecure=insecure)
+        self._verb = "pull from" if reading else "push to"
+        self._authorization = Authorization(address, self._exchange, login, insecure=insecure, reading=reading)
 
     def __enter__(self) -> Self:
         return self
@@ -169,7 +171,7 @@ class Registry:
         if reply.status == 401:
             return self._authorization.refused()
         if reply.status == 403:
-            message = f"{said}: the credentials do not allow to push to {self.address.repository}"
+            message = f"{said}: the credentials do not allow to {self._verb} {self.address.repository}"
             return PackingError("Forbidden", message, permanent=True)
         if reply.status in {408, 425, 429} or (reply.status >= 500 and reply.status not in _NEVER_TWICE):
             return PackingError("RegistryFailed", f"{said}; try again when it is well")

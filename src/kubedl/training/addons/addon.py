@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from kubedl.api.pod_template import TemplateError
 from kubedl.api.training import TrainingJob
 from kubedl.training.job import Job
 from kubedl.training.snapshot import Settings
-from kubedl.training.template import TemplateError
 
 Body = dict[str, Any]
 

@@ -6,6 +6,7 @@ So nothing that happens here changes the job, and the two controllers of a kind 
 from collections.abc import Callable, Iterable
 from datetime import datetime
 
+from kubedl.api.pod_template import TemplateError
 from kubedl.api.training import TrainingJob
 from kubedl.kube.errors import ApiError, ForbiddenError, InvalidError
 from kubedl.runtime.events import Recorder, Reference
@@ -15,7 +16,6 @@ from kubedl.training.addons.board import Decision, Sight, decide
 from kubedl.training.addons.tensorboard import is_wanted, name_of
 from kubedl.training.controller import Caches
 from kubedl.training.kind import Kind
-from kubedl.training.template import TemplateError
 from kubedl.wire.core import PODS, SERVICES, Pod, Service
 from kubedl.wire.meta import Key, ObjectT
 

@@ -7,13 +7,13 @@ can write them. It has none of the labels by which the job's own Service finds r
 import posixpath
 from typing import Any
 
+from kubedl.api.pod_template import TemplateError
 from kubedl.training import labels, template
 from kubedl.training.addons.board import DIGEST, digest
 from kubedl.training.addons.tensorboard import Board, name_of
 from kubedl.training.job import Job, JobRole
 from kubedl.training.kind import Kind
 from kubedl.training.pods import owner_reference
-from kubedl.training.template import TemplateError
 from kubedl.wire.core import PODS, SERVICES
 
 Body = dict[str, Any]

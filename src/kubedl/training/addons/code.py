@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from kubedl.api import training_addons as rules
+from kubedl.api.pod_security import NOBODY, RESTRICTED
 from kubedl.api.training import TrainingJob
 from kubedl.api.training_addons import CodeSource
 from kubedl.training.addons.addon import Addon, AddonError, Body
@@ -26,7 +27,6 @@ VOLUME = "git-sync"
 SECRET_VOLUME, SECRET_PATH = "git-sync-secret", "/etc/kubedl/git"
 USERS_VOLUME, USERS = "git-sync-users", "training.kubedl.io/git-sync-users"
 RESULT = "/dev/termination-log"
-NOBODY = 65532  # for templates that name no user, or root
 WHOLE = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")  # a commit's full number
 # Requests equal limits: a pod whose containers are guaranteed their resources stays so.
 RESOURCES = {"requests": {"cpu": "250m", "memory": "512Mi"}, "limits": {"cpu": "250m", "memory": "512Mi"}}
@@ -232,17 +232,11 @@ def _user(spec: Body, main: str) -> int:
         user = context.get("runAsUser") if isinstance(context, dict) else None
         if isinstance(user, int) and user > 1:  # neither root nor a boolean
             return user
-    return NOBODY
+    return NOBODY  # for templates that name no user, or root
 
 
 def _security(user: int) -> Body:
-    return {
-        "runAsUser": user,
-        "runAsNonRoot": True,
-        "allowPrivilegeEscalation": False,
-        "capabilities": {"drop": ["ALL"]},
-        "seccompProfile": {"type": "RuntimeDefault"},
-    }
+    return {"runAsUser": user, **RESTRICTED}
 
 
 def _refused(message: str) -> AddonError:

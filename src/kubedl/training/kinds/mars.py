@@ -7,13 +7,13 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from kubedl.api.pod_template import TemplateError
 from kubedl.api.training import Dependency, JobSpec, ReplicaSpecs, TrainingJob
 from kubedl.schema.crd import Rule
 from kubedl.training import quantity
 from kubedl.training.job import Job, Replica, Role
 from kubedl.training.kind import Done, Kind
 from kubedl.training.quantity import Quantity
-from kubedl.training.template import TemplateError
 from kubedl.wire import codec
 from kubedl.wire.codec import Opaque
 from kubedl.wire.meta import Record

@@ -163,7 +163,7 @@ class MPI(Kind):
         return by_distribution[job.spec.mpi_distribution]
 
     def succeeded(self, job: Job, done: Done) -> bool:
-        """Workers would wait for ever."""
+        """The launcher decides: workers would wait for ever."""
         return bool(done.get("Launcher"))
 
     def restart_scope(self, job: Job) -> RestartScope:

@@ -159,7 +159,13 @@ class _Handler(BaseHTTPRequestHandler):
         authorization = self.headers.get("Authorization", "")
         with self.registry.lock:
             self.registry.seen.append(Seen(self.command, self.path, authorization, size))
-            self._send(*self._answer(fault, authorization, body))
+            self._send(*self._ranged(*self._answer(fault, authorization, body)))
+
+    def _ranged(self, status: int, headers: dict[str, str], content: bytes) -> Answer:
+        asked = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
+        if status != 200 or asked is None:
+            return status, headers, content
+        return 206, headers, content[int(asked[1]) : int(asked[2]) + 1]
 
     def _answer(self, fault: Fault | None, authorization: str, body: bytes) -> Answer:
         if fault:

@@ -6,11 +6,10 @@ It comes from the Go module proxy when a test asks for it, checked by its sum, a
 import json
 import re
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from testbed.shell import run
+from testbed.modules import module_directory
 
 MODULE = "github.com/modelpack/model-spec@v0.0.7"
 SUM = "h1:3fAxau4xUqF0Pf1zzFC5lItF0gEaiXLxaCcPAH8PW8I="
@@ -22,12 +21,9 @@ _KNOWN = {
 }  # fmt: skip
 
 
-@cache
 def directory() -> Path:
     """Where its files are."""
-    answer = json.loads(run("go", "mod", "download", "-json", MODULE, timeout=600))
-    assert answer["Sum"] == SUM, f"{MODULE} is not what it was"
-    return Path(answer["Dir"])
+    return module_directory(MODULE, SUM)
 
 
 def config_schema() -> dict[str, Any]:

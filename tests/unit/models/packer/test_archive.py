@@ -1,6 +1,8 @@
 """Layers as tars: the same bytes every time, readable by others, from any offset."""
 
+import hashlib
 import io
+import json
 import os
 import subprocess
 import tarfile
@@ -64,14 +66,23 @@ def test_each_layer_carries_its_parents(model: Path) -> None:
     ]
 
 
-def test_the_first_layer_is_always_the_same(model: Path) -> None:
+def test_the_first_layer_leads_to_the_model_and_lists_its_files(model: Path) -> None:
+    """Small ones with their content, so that whoever mounts the image can see that it is whole."""
     with Source(str(model)) as source:
-        layer = archive.former_path()
+        layer = archive.head(archive.inventory(source))
         content = b"".join(map(bytes, archive.pieces(layer, source)))
-        digest = archive.digest(layer, source, lambda _: None)
-    [link] = members(content).values()
+    assert len(content) == layer.size
+    link, listed = members(content).values()
     assert (link.name, link.linkname, link.issym()) == ("kubedl-model", "models", True)
-    assert digest == "sha256:5d1d0929a9fbdce3e46b575a13117510951600c43bd5dddd0a822f91bce70c60"
+    assert listed.name == "kubedl-files.json"
+    with tarfile.open(fileobj=io.BytesIO(content)) as tar:
+        file = tar.extractfile("kubedl-files.json")
+        assert file is not None
+        files = json.load(file)["files"]
+    weights = model / "variables" / "weights"
+    assert files["variables/weights"] == [weights.stat().st_size, ""]
+    small = (model / "saved_model.pb").read_bytes()
+    assert files["saved_model.pb"] == [len(small), hashlib.sha256(small).hexdigest()]
 
 
 def test_links_and_empty_directories(model: Path) -> None:

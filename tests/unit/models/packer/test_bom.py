@@ -36,7 +36,7 @@ def test_it_keeps_the_published_schema(order: Order) -> None:
     assert wrong is None
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.text(max_size=30) | st.from_regex(r"(https|ssh|git)://[!-~]{0,9}/[ -~]{0,9}"))
 def test_no_address_of_code_breaks_it(address: str) -> None:
     order = msgspec.structs.replace(ORDER, origin=Origin(code_repository=address))

@@ -53,6 +53,8 @@ JOBS: dict[str, Any] = {"group": "batch", "version": "v1", "resource": "jobs"}
             "/apis/batch/v1/namespaces/team/jobs",
             ApiRequest(verb="deletecollection", namespace="team", **JOBS),
         ),
+        ("POST", "/apis/batch/v1/namespaces/team/jobs?dryRun=All", ApiRequest(verb="try", namespace="team", **JOBS)),
+        ("GET", "/apis/batch/v1/jobs?dryRun=All", ApiRequest(verb="list", **JOBS)),
         ("GET", "/apis/batch/v1/jobs", ApiRequest(verb="list", **JOBS)),
         ("GET", "/apis/batch/v1/jobs?watch=false", ApiRequest(verb="list", **JOBS)),
         ("GET", "/apis/batch/v1/jobs?limit=5&watch=true", ApiRequest(verb="watch", **JOBS)),

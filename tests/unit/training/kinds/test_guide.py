@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
+from kubedl.main.operator import GRANTS
 from kubedl.training.job import Replica
 from kubedl.training.kind import Kind
-from kubedl.training.kinds import ENTRY_POINTS
+from kubedl.training.kinds import ENTRY_POINTS, all_kinds
 from tests import guide
 from tests.training_builders import JobBuilder
 
@@ -65,10 +67,29 @@ def test_it_is_found_by_the_group_that_the_operator_asks_for() -> None:
 def test_the_page_leaves_nothing_to_guess() -> None:
     """Every section that asks for something has the files and commands for it, in this order."""
     asked = [heading for heading, section in PAGE.items() if section.files or section.commands]
-    assert asked == ["Declare it", "Pack it", "Install it", "Run a job"]
+    assert asked == ["Declare it", "Pack it", "Install it", "With the chart", "Run a job"]
     assert [sorted(PAGE[heading].files) for heading in asked] == [
         ["acme_ring.py"],
         ["pyproject.toml"],
         [],
+        ["values.yaml"],
         ["ring.yaml"],
     ]
+
+
+def test_the_chart_is_given_the_rights_that_the_operator_asks_for(ring: Kind) -> None:
+    """As for a kind that it has from the start, and what the declaration asks for itself."""
+    known = all_kinds()[0].plural
+    wanted = [
+        {
+            "apiGroups": [grant.group],
+            "resources": [grant.resources[0].replace(known, ring.plural)],
+            "verbs": [*grant.verbs],
+        }
+        for grant in GRANTS
+        if grant.resources[0].partition("/")[0] == known
+    ]
+    assert wanted
+    assert ring.grants == ()
+    given = yaml.safe_load(PAGE["With the chart"].files["values.yaml"])
+    assert given == {"rbac": {"extraRules": wanted}}

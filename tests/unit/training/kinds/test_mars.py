@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from kubedl.api.pod_template import TemplateError
 from kubedl.training.kinds.mars import Mars, MemoryPolicy
-from kubedl.training.template import TemplateError
 from tests.training_builders import JobBuilder, decide
 from tests.training_builders import pod as one
 from tests.unit.training.kinds.told import environment, is_done, order, pod

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
+from kubedl.api.pod_template import TemplateError
 from kubedl.training import pods
 from kubedl.training.job import Replica
 from kubedl.training.snapshot import Settings
-from kubedl.training.template import TemplateError
 from tests.training_builders import JobBuilder, mpi_job
 
 Body = dict[str, Any]

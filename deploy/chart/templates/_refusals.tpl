@@ -1,0 +1,13 @@
+{{/* Settings that a schema cannot hold against each other, and with which the operator would not start, or not be alone. */}}
+{{- define "kubedl.refusals" -}}
+{{- with .Values.operator -}}
+{{- if and .noLeaderElection (gt (int $.Values.replicas) 1) -}}
+{{- fail "operator.noLeaderElection: without an election every replica works on every job; set replicas=1, or let them elect" -}}
+{{- end -}}
+{{- $retry := float64 .leaseRetrySeconds -}}
+{{- $renew := float64 .leaseRenewSeconds -}}
+{{- if not (and (lt (mulf $retry 2.0) $renew) (lt $renew (float64 .leaseSeconds))) -}}
+{{- fail "operator.lease*Seconds: leaseRenewSeconds must be more than twice leaseRetrySeconds, and less than leaseSeconds" -}}
+{{- end -}}
+{{- end -}}
+{{- end }}

@@ -1,0 +1,54 @@
+"""The page about the operator's metrics, from the metrics themselves."""
+
+from prometheus_client import Metric
+
+from devtools.tables import table
+from kubedl.main.population import Population
+from kubedl.runtime.metrics import Metrics
+
+
+def describe_metrics() -> str:
+    """The reference page."""
+    own = [
+        (f"`{name}`", kind, ", ".join(f"`{label}`" for label in labels), text) for name, kind, labels, text in found()
+    ]
+    process = [f"`{metric.name}`" for metric in _metrics() if metric.name.startswith("process_")]
+    return (
+        "# Metrics of the operator\n\n"
+        "Served at `/metrics`, beside `/healthz` and `/readyz`. Labels take only values that the code knows (verbs, "
+        "resources, status codes, kinds, states), never names of objects: the number of series does not grow with the "
+        "cluster. A standby shows the same objects as the leader, so take `max` over pods where you count them.\n\n"
+        f"{table(('metric', 'type', 'labels', 'what it says'), own)}\n"
+        f"And of every process, as the Prometheus client has them: {', '.join(process)}.\n"
+    )
+
+
+def found() -> list[tuple[str, str, tuple[str, ...], str]]:
+    """Name as it is asked for, type, labels and text of each."""
+    return sorted(
+        (_asked(metric), metric.type, _labels(metric), f"{metric.documentation}.")
+        for metric in _metrics()
+        if metric.name.startswith("kubedl_")
+    )
+
+
+def _metrics() -> list[Metric]:
+    told = Metrics()
+    told.registry.register(Population({"PyTorchJob": []}, [], []))
+    # A metric with labels has a sample only when somebody has counted.
+    told.made("get", "pods", "200", 0.1)
+    told.reconciled("PyTorchJob", 0.1, error=True)
+    told.event_dropped()
+    told.leading(True)
+    told.add_queue("PyTorchJob", lambda: 0)
+    told.add_cache("pods", lambda: 0, lambda: 0)
+    return list(told.registry.collect())
+
+
+def _asked(metric: Metric) -> str:
+    return f"{metric.name}_total" if metric.type == "counter" else metric.name
+
+
+def _labels(metric: Metric) -> tuple[str, ...]:
+    names = {label: None for sample in metric.samples for label in sample.labels if label != "le"}
+    return tuple(names)

@@ -1,0 +1,1 @@
+"""Commands that measure claims about installing."""

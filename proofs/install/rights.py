@@ -1,0 +1,51 @@
+"""What the whole e2e suite uses of what the chart grants: `python -m proofs.install.rights` (an hour).
+
+On one cluster, whose audit log is the judge, runs every test on real nodes as `make` does, one target after the other,
+and then every scenario, for what the suite cannot need: engines that the test bed does not have, played by the
+scenarios, and calls for bad days. Prints a table for each; the last line is JSON. A right is used by one use, so tests
+that repeat something do it a few times only.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+
+from harness import audit, rights
+from harness.stage import stage
+from proofs.tests import PARALLEL, run
+from testbed import sharing
+from testbed.cluster import Cluster
+from testbed.instance import chosen_index
+
+# Where the chart is installed no other operator may serve meanwhile.
+SUITE = (
+    ("tests/e2e", "--ignore=tests/e2e/serving", "--ignore=tests/e2e/install", *PARALLEL),
+    ("tests/e2e/serving", *PARALLEL),
+    ("tests/e2e/install", "-n", "1"),  # in pytest's own process a recorded figure is an error
+)
+
+
+def main() -> int:
+    """The suite, then the scenarios."""
+    with sharing.borrowed(Cluster(chosen_index()), nodes=2) as cluster:
+        since = audit.now()
+        tally = tallied([run(*part, environment={**os.environ, "PROOF_SIZE": "small"}) for part in SUITE])
+        alone, suite = rights.look(cluster, since)
+        with stage(cluster) as ready:
+            played = rights.told(rights.play(ready))
+        both, everything = rights.look(cluster, since)
+    print(f"by the e2e suite alone\n{rights.table(alone)}\n", file=sys.stderr)
+    print(f"by the e2e suite and the scenarios\n{rights.table(both)}", file=sys.stderr)
+    print(json.dumps({**tally, **{f"{name} by e2e": value for name, value in suite.items()}, **played, **everything}))
+    return 0
+
+
+def tallied(reports: Sequence[Mapping[str, str | float]]) -> dict[str, int]:
+    """How many tests there were, and how many of them did not pass."""
+    ends = [end for report in reports for end in report.values() if isinstance(end, str)]
+    return {"tests": len(ends), "tests that failed": sum(end != "passed" for end in ends)}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Models that answer: Inferences, their predictors, and how requests are shared among them."""

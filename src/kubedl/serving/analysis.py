@@ -1,0 +1,162 @@
+"""What is measured of a version on trial: its requests, its failures, its slowest hundredth.
+
+Either a Prometheus is asked, or the gateway's own page is read twice and the difference taken. Addresses belong to
+others and so do their answers: nothing that they say is repeated, nothing is followed, and not knowing is an answer,
+which never lets a version pass.
+"""
+
+import asyncio
+import math
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from datetime import datetime, timedelta
+from typing import Any, Protocol
+
+import aiohttp
+import msgspec
+
+from kubedl.serving.histogram import Counted, quantile, read
+from kubedl.serving.queries import TRAEFIK, Queries, Target
+from kubedl.serving.verdict import Figures
+
+PATIENCE = aiohttp.ClientTimeout(total=5.0)
+LARGEST_ANSWER = 1 << 20  # bytes, of what is kept: numbers are short
+LARGEST_PAGE = 64 << 20  # bytes that pass by: the page of a gateway with many services is large
+LONGEST_LINE = 64 << 10
+HISTOGRAM = "traefik_service_request_duration_seconds"
+
+
+class UnmeasuredError(Exception):
+    """Nothing is known of a version, and why."""
+
+
+class Source(Protocol):
+    """Who knows about requests."""
+
+    async def figures(self, target: Target, since: datetime, now: datetime) -> Figures:
+        """What was measured of a version since its step began; UnmeasuredError if nobody knows."""
+
+    def forget(self, target: Target) -> None:
+        """The version is not on trial any more."""
+
+
+class Prometheus:
+    """A Prometheus, or whatever answers its HTTP API."""
+
+    def __init__(self, session: aiohttp.ClientSession, url: str, queries: Queries = TRAEFIK) -> None:
+        self._session = session
+        self._url = f"{url.rstrip('/')}/api/v1/query"
+        self._queries = queries
+
+    async def figures(self, target: Target, since: datetime, now: datetime) -> Figures:
+        """Three queries at one moment."""
+        texts = self._queries.about(target, since, now)
+        requests, errors, p99 = await asyncio.gather(*(self._number(text, now) for text in texts))
+        total = round(requests or 0)
+        return Figures(total, min(round(errors or 0), total), _time(p99))
+
+    def forget(self, target: Target) -> None:
+        """Nothing is remembered."""
+
+    async def _number(self, query: str, now: datetime) -> float | None:
+        params = {"query": query, "time": f"{now.timestamp():.3f}"}
+        answer = bytearray()
+        async with aclosing(_fetch(self._session, self._url, params, LARGEST_ANSWER)) as parts:
+            async for part in parts:
+                answer += part
+        try:
+            return _first(msgspec.json.decode(answer, type=_Answer))
+        except (msgspec.DecodeError, ValueError, LookupError, TypeError) as error:
+            raise UnmeasuredError("Prometheus does not answer with numbers") from error
+
+
+class GatewayPage:
+    """The page of metrics of a gateway: Traefik's.
+
+    What stood there when a step was first looked at is remembered. An operator that has just started counts anew,
+    from less, and so judges later, never sooner.
+    """
+
+    def __init__(self, session: aiohttp.ClientSession, url: str) -> None:
+        self._session = session
+        self._url = url
+        self._begun: dict[Target, tuple[datetime, Counted]] = {}
+
+    async def figures(self, target: Target, since: datetime, now: datetime) -> Figures:
+        """The difference of what stands there now and what stood there then."""
+        page = await self._lines(target.backend.encode())
+        try:
+            counted = read(page.decode(errors="replace"), HISTOGRAM, target.backend)
+        except ValueError as error:
+            raise UnmeasuredError("the gateway's page is not one of metrics") from error
+        begun, first = self._begun.get(target, (None, counted))
+        if begun != since or counted.requests < first.requests:  # another step, or a gateway that has started anew
+            first = counted
+            self._begun[target] = (since, counted)
+        difference = counted.minus(first)
+        slow = quantile(0.99, difference.buckets)
+        return Figures(difference.requests, difference.failures, _time(slow))
+
+    def forget(self, target: Target) -> None:
+        """What stood there is of no use to the next trial."""
+        self._begun.pop(target, None)
+
+    async def _lines(self, label: bytes) -> bytes:
+        """The lines about one backend: most are somebody else's, and all together are too many to keep."""
+        kept, rest = bytearray(), b""
+        async with aclosing(_fetch(self._session, self._url, {}, LARGEST_PAGE)) as parts:
+            async for part in parts:
+                *lines, rest = (rest + part).split(b"\n")
+                for line in lines:
+                    if line.startswith(HISTOGRAM.encode()) and label in line:
+                        kept += line + b"\n"
+                if len(rest) > LONGEST_LINE or len(kept) > LARGEST_ANSWER:
+                    raise UnmeasuredError("the gateway's page is not one of metrics")
+        return bytes(kept)
+
+
+class _Data(msgspec.Struct, frozen=True):
+    resultType: str = ""  # noqa: N815 - Prometheus's name
+    result: list[Any] = []
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    status: str
+    data: _Data = _Data()
+
+
+def _first(answer: _Answer) -> float | None:
+    """The number of an instant vector of one, or of a scalar; None for nothing, or not a number."""
+    if answer.status != "success" or answer.data.resultType not in ("vector", "scalar"):
+        raise ValueError(answer.status)
+    found = answer.data.result
+    if answer.data.resultType == "vector":
+        if len(found) > 1:
+            raise ValueError("more than one")
+        found = list(found[0]["value"]) if found else []
+    if not found:
+        return None
+    number = float(found[1])
+    return number if math.isfinite(number) and number >= 0 else None
+
+
+def _time(seconds: float | None) -> timedelta | None:
+    if seconds is None:
+        return None
+    return timedelta(seconds=seconds) if seconds < timedelta.max.total_seconds() else timedelta.max
+
+
+async def _fetch(session: aiohttp.ClientSession, url: str, params: dict[str, str], most: int) -> AsyncGenerator[bytes]:
+    """An answer as it comes in; at most so many bytes of it."""
+    try:
+        async with session.get(url, params=params, timeout=PATIENCE, allow_redirects=False) as answer:
+            if answer.status != 200:
+                raise UnmeasuredError(f"metrics are asked for and the answer is {answer.status}")
+            size = 0
+            async for part in answer.content.iter_any():
+                size += len(part)
+                if size > most:
+                    raise UnmeasuredError("metrics are asked for and the answer has no end")
+                yield part
+    except (aiohttp.ClientError, TimeoutError, ValueError, OSError) as error:
+        raise UnmeasuredError(f"metrics are asked for and nobody answers ({type(error).__name__})") from error

@@ -1,0 +1,66 @@
+"""Why a predictor does not answer: the nearest cause that its pods or its Deployment tell. Pure."""
+
+from collections.abc import Sequence
+
+from kubedl.serving import loading
+from kubedl.serving.loader.mounted import MISSING
+from kubedl.serving.objects import Deployment
+from kubedl.serving.sight import Trouble
+from kubedl.wire.core import ContainerStatus, Pod
+
+TELLING = (
+    "ErrImagePull",
+    "ImagePullBackOff",
+    "InvalidImageName",
+    "ErrImageNeverPull",
+    "CreateContainerConfigError",
+    "CreateContainerError",
+    "RunContainerError",
+    "CrashLoopBackOff",
+)
+LOST_MODEL = (
+    "the pod was made without the model's image volume: something in the cluster takes image volumes out of pods; "
+    "set loader to InitCopy or Auto"
+)
+
+
+def trouble_of(pods: Sequence[Pod], found: Deployment | None, endpoints: int) -> Trouble | None:
+    """What is wrong; None if nothing is."""
+    told = next((trouble for pod in pods if (trouble := _told(pod)) is not None), None)
+    if told is not None:
+        return told
+    if endpoints:
+        return None
+    failed = next((one for one in found.status.conditions if one.type == "ReplicaFailure"), None) if found else None
+    if failed is not None and failed.status == "True":
+        return Trouble(failed.reason or "PodsRefused", f"its pods cannot be made: {failed.message}")
+    wanted = found.spec.replicas if found is not None else 0
+    return Trouble("PodsNotReady", f"none of {wanted} pods is ready")
+
+
+def lost_its_model(pods: Sequence[Pod]) -> bool:
+    """Whether a pod was made without the volume that it was to have."""
+    return any((words := loading.last_words(pod)) is not None and words.reason == MISSING for pod in pods)
+
+
+def _told(pod: Pod) -> Trouble | None:
+    words = loading.last_words(pod)
+    if words is not None:
+        return Trouble("ModelNotLoaded", LOST_MODEL if words.reason == MISSING else f"{words.reason}: {words.message}")
+    scheduled = pod.condition("PodScheduled")
+    if scheduled is not None and scheduled.status == "False":
+        return Trouble("Unschedulable", f"no node takes a pod: {scheduled.message or scheduled.reason}")
+    for status in (*pod.status.init_container_statuses, *pod.status.container_statuses):
+        trouble = _waiting(pod, status)
+        if trouble is not None:
+            return trouble
+    return None
+
+
+def _waiting(pod: Pod, status: ContainerStatus) -> Trouble | None:
+    waiting = status.state.waiting
+    if waiting is None or waiting.reason not in TELLING:
+        return None
+    final = status.last_state.terminated
+    ended = f" (it ended with code {final.exit_code}: {final.message.strip()[-256:]})" if final is not None else ""
+    return Trouble(waiting.reason, f"{status.name} in pod {pod.metadata.name}: {waiting.message}{ended}")

@@ -1,0 +1,113 @@
+"""A value reaches the operator as its own parser reads it; one with which the operator would not start is refused."""
+
+import argparse
+from typing import Any
+
+import pytest
+
+from devtools.flags import OF_THE_CHART, flags
+from harness.helm import Helm
+from kubedl.main.operator import parser
+from kubedl.serving import queries
+from kubedl.serving.traffic import GatewayRef
+from testbed.errors import TestbedError
+from tests.chart.rendered import arguments, the
+
+PROMETHEUS = "http://prometheus.monitoring:9090"
+# A value of each that is not the default, numbers that JSON likes to write otherwise among them; what it becomes.
+SAMPLES: dict[str, tuple[Any, Any]] = {
+    "noLeaderElection": (True, True),
+    "leaseNamespace": ("elsewhere", "elsewhere"),
+    "leaseSeconds": (20.5, 20.5),
+    "leaseRenewSeconds": (12, 12.0),
+    "leaseRetrySeconds": (0.000001, 0.000001),
+    "watchSilenceSeconds": (90, 90.0),
+    "workers": (1_000_000, 1_000_000),
+    "callsPerSecond": (12345678, 12345678.0),
+    "callsBurst": (10**9, 10**9),
+    "nodeGraceSeconds": (0, 0.0),
+    "settleSeconds": (86400, 86400.0),
+    "clusterDomain": ("example.org", "example.org"),
+    "gitImage": ("hub:5000/it's#git:1", "hub:5000/it's#git:1"),
+    "packerImage": ("hub:5000/packer@sha256:0", "hub:5000/packer@sha256:0"),
+    "gateway": ("infra/public/https", GatewayRef("public", "infra", "https")),
+    "inferenceDomain": ("models.example.org", "models.example.org"),
+    "prometheus": (PROMETHEUS, PROMETHEUS),
+    "gatewayMetrics": ("http://traefik.infra:9100/metrics", "http://traefik.infra:9100/metrics"),
+    "analysisQueries": ("istio", queries.ISTIO),
+    "logFormat": ("console", "console"),
+}
+BESIDE: dict[str, dict[str, Any]] = {
+    "noLeaderElection": {"replicas": 1},
+    "analysisQueries": {"operator": {"prometheus": PROMETHEUS}},
+}
+CHOSEN = [flag for flag in flags() if flag.name not in OF_THE_CHART]
+
+
+@pytest.mark.parametrize("key", [flag.key for flag in CHOSEN])
+def test_every_flag_can_be_set(helm: Helm, key: str) -> None:
+    """Its value becomes the option of its flag, and no other option changes with it."""
+    beside = BESIDE.get(key, {})
+    value, option = SAMPLES[key]
+    before = _options(helm, beside)
+    after = _options(helm, {**beside, "operator": {**beside.get("operator", {}), key: value}})
+    [destination] = [flag.name.removeprefix("--").replace("-", "_") for flag in CHOSEN if flag.key == key]
+    assert getattr(before, destination) != option
+    assert vars(after) == {**vars(before), destination: option}
+
+
+def test_defaults_of_the_chart_are_those_of_the_operator(helm: Helm) -> None:
+    """But for what only the chart knows."""
+    given, own = vars(_options(helm, {})), vars(parser().parse_args([]))
+    assert {key for key in own if own[key] != given[key]} == {"address", "lease_namespace", "packer_image"}
+    assert given["address"] == "*:8080"  # a pod may have an address of either family
+
+
+def test_one_namespace_is_an_option_too(helm: Helm) -> None:
+    options = _options(helm, {"namespace": "123"})
+    assert (options.namespace, options.without_cluster_role, options.lease_namespace) == ("123", True, "123")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"prometheus": PROMETHEUS, "gatewayMetrics": "http://traefik:9100"}, "gatewayMetrics': value must be ''"),
+        ({"analysisQueries": "istio"}, "/operator/prometheus'"),
+        ({"analysisQueries": "istio", "gatewayMetrics": "http://traefik:9100"}, "/operator/prometheus'"),
+        ({"prometheus": "prometheus:9090"}, "/operator/prometheus'"),
+        ({"gatewayMetrics": "traefik:9100"}, "/operator/gatewayMetrics'"),
+        ({"gateway": "public"}, "/operator/gateway'"),
+        ({"gateway": "a/b/c/d"}, "/operator/gateway'"),
+        ({"gateway": "infra/"}, "/operator/gateway'"),
+        ({"workers": 0}, "/operator/workers'"),
+        ({"callsBurst": 0}, "/operator/callsBurst'"),
+        ({"callsPerSecond": -1}, "/operator/callsPerSecond'"),
+        ({"watchSilenceSeconds": 0}, "/operator/watchSilenceSeconds'"),
+        ({"nodeGraceSeconds": -1}, "/operator/nodeGraceSeconds'"),
+        ({"settleSeconds": -1}, "/operator/settleSeconds'"),
+        ({"leaseRetrySeconds": 0}, "/operator/leaseRetrySeconds'"),
+        ({"leaseNamespace": "Mine"}, "/operator/leaseNamespace'"),
+        ({"clusterDomain": "cluster local"}, "/operator/clusterDomain'"),
+        ({"inferenceDomain": "*.example.org"}, "/operator/inferenceDomain'"),
+        ({"leaseSeconds": 10}, "less than leaseSeconds"),
+        ({"leaseRetrySeconds": 5}, "more than twice leaseRetrySeconds"),
+    ],
+)
+def test_what_the_operator_would_end_at_is_refused(helm: Helm, wrong: dict[str, Any], said: str) -> None:
+    """By Helm, before anything is changed, and not by pods that end again and again."""
+    with pytest.raises(TestbedError, match=said):
+        helm.template({"operator": wrong})
+
+
+def test_several_without_an_election_are_refused(helm: Helm) -> None:
+    """One that is left alone with it is not started beside the one before."""
+    with pytest.raises(TestbedError, match="set replicas=1"):
+        helm.template({"operator": {"noLeaderElection": True}})
+    alone = helm.template({"operator": {"noLeaderElection": True}, "replicas": 1})
+    assert the(alone, "Deployment")["spec"]["strategy"] == {"type": "Recreate"}
+
+
+def _options(helm: Helm, values: dict[str, Any]) -> argparse.Namespace:
+    process, *given = arguments(helm.template({"crds": {"install": False}, **values}))
+    assert process == "operator"
+    return parser().parse_args(given)

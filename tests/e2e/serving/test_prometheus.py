@@ -1,0 +1,118 @@
+"""Questions about a version, asked of a real Prometheus that looks at what Traefik would show."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import aiohttp
+
+from harness.prometheus import RealPrometheus
+from kubedl.serving.analysis import Prometheus, UnmeasuredError
+from kubedl.serving.queries import Queries, Target
+from kubedl.serving.verdict import Figures
+
+TARGET = Target("team", "hello-a-next", 8080)
+LABEL = "team-hello-a-next-http-8080@kubernetesgateway"
+DURATION = "traefik_service_request_duration_seconds"
+
+
+@dataclass
+class Played:
+    """A gateway's counters: of a hundred requests five fail, and two take more than 0.1 and less than 0.2 seconds."""
+
+    requests: int = 0
+    address: str = ""
+
+    def page(self) -> str:
+        lines = [f"# TYPE {DURATION} histogram", "# TYPE traefik_service_requests_total counter"]
+        for code, part in (("200", 95), ("502", 5)):
+            count = self.requests * part // 100
+            slow = self.requests * 2 // 100 if code == "200" else 0
+            labels = f'code="{code}",method="POST",protocol="http",service="{LABEL}"'
+            lines += [
+                f"traefik_service_requests_total{{{labels}}} {count}",
+                f'{DURATION}_bucket{{{labels},le="0.1"}} {count - slow}',
+                f'{DURATION}_bucket{{{labels},le="0.2"}} {count}',
+                f'{DURATION}_bucket{{{labels},le="+Inf"}} {count}',
+                f"{DURATION}_sum{{{labels}}} {count / 100}",
+                f"{DURATION}_count{{{labels}}} {count}",
+            ]
+        return "\n".join((*lines, ""))
+
+
+@contextmanager
+def played() -> Iterator[Played]:
+    """Its page, and a hundred requests more every tenth of a second."""
+    gateway = Played()
+
+    class Page(BaseHTTPRequestHandler):
+        """One look."""
+
+        def do_GET(self) -> None:
+            body = gateway.page().encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "text/plain; version=0.0.4")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Page)
+    gateway.address = f"127.0.0.1:{server.server_address[1]}"
+    ended = threading.Event()
+
+    def count() -> None:
+        while not ended.wait(0.1):
+            gateway.requests += 100
+
+    threads = [threading.Thread(target=server.serve_forever), threading.Thread(target=count)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield gateway
+    finally:
+        ended.set()
+        server.shutdown()
+        server.server_close()
+        for thread in threads:
+            thread.join()
+
+
+async def asked(url: str, since: datetime, queries: Queries | None = None) -> Figures | None:
+    """What Prometheus says now; None if it does not answer with numbers."""
+    async with aiohttp.ClientSession() as session:
+        source = Prometheus(session, url, *([queries] if queries is not None else []))
+        try:
+            return await source.figures(TARGET, since, datetime.now(UTC))
+        except UnmeasuredError:
+            return None
+
+
+async def test_a_real_prometheus_tells_rate_and_latency() -> None:
+    """A thousand requests a second, five of a hundred failed, the slowest hundredth between 0.1 and 0.2 seconds."""
+    with played() as gateway, RealPrometheus(gateway.address) as prometheus:
+        since = datetime.now(UTC)
+        async with asyncio.timeout(60):
+            while (found := await asked(prometheus.url, since)) is None or found.requests <= 3000:  # noqa: ASYNC110 - nobody else tells
+                await asyncio.sleep(0.2)  # until it has looked a few times
+        assert abs(found.failures / found.requests - 0.05) < 0.005
+        assert found.p99 is not None
+        assert timedelta(milliseconds=100) < found.p99 <= timedelta(milliseconds=200)
+
+
+async def test_a_question_that_prometheus_does_not_understand_is_no_figure() -> None:
+    with played() as gateway, RealPrometheus(gateway.address) as prometheus:
+        wrong = Queries("sum(", "sum(", "sum(")
+        assert await asked(prometheus.url, datetime.now(UTC), wrong) is None
+
+
+async def test_a_version_that_nobody_has_asked_has_no_requests() -> None:
+    with played() as gateway, RealPrometheus(gateway.address) as prometheus:
+        other = Queries("sum(nothing)", "sum(nothing)", "sum(nothing)")
+        assert await asked(prometheus.url, datetime.now(UTC), other) == Figures(0, 0, None)

@@ -1,0 +1,180 @@
+"""A new version of a model goes out in steps, judged by what the gateway measures."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.load import Report
+from harness.stage import times
+from testbed.api import Object
+from tests.e2e.serving.inferences import ObservedInference, answering
+from tests.e2e.serving.versions import versions
+from tests.e2e.workspace import Workspace
+
+RATE = 50.0
+SHARES = (10, 50)  # percent
+FOLLOWED = 3  # seconds after which a gateway has followed its route
+ENOUGH = 50  # requests, to judge a version by
+Record = Callable[[str, object], None]
+
+
+def rollout(*weights: int, seconds: int, **analysis: object) -> Object:
+    """Steps of these weights, each so long."""
+    steps = [{"weight": weight, "pause": seconds} for weight in weights]
+    return {"steps": steps, "analysis": {"minRequests": ENOUGH, **analysis}}
+
+
+def serve(inference: ObservedInference, image: str, how: Object) -> None:
+    """Version v1, ready."""
+    predictor = answering("a", image, modelVersion="v1", replicas=2)
+    predictor["template"]["spec"]["containers"][0]["env"] = []
+    inference.create(predictor, rollout=how)
+    inference.ready()
+
+
+def go_over(spec: Object) -> None:
+    spec["predictors"][0]["modelVersion"] = "v2"
+
+
+def phase(inference: ObservedInference) -> str:
+    found: dict[str, Any] = inference.predictor("a").get("rollout") or {}
+    return str(found.get("phase", ""))
+
+
+def served(inference: ObservedInference) -> str:
+    return str(inference.predictor("a").get("modelVersion", ""))
+
+
+def counted(report: Report, record_property: Record) -> None:
+    record_property("requests", report.sent)
+    record_property("failed", len(report.failed))
+    record_property("percent failed", round(100 * len(report.failed) / max(1, report.sent), 2))
+
+
+def test_a_good_version_is_promoted_in_steps(
+    inference: ObservedInference, serving: Workspace, base_image: str, tmp_path: Path, record_property: Record
+) -> None:
+    """Without a failed request; at the end the predictor itself is the new version, and nothing else is left."""
+    with versions(serving, tmp_path) as made:
+        made.behaving("v1")
+        image = made.behaving("v2")
+        how = rollout(*SHARES, seconds=times(8, 20), errorRate=2, p99=400)
+        serve(inference, base_image, how)
+        with inference.load(RATE) as load:
+            inference.change(go_over)
+            moments = [began(inference, weight) for weight in SHARES]
+            inference.wait("to go over", lambda: phase(inference) == "Promoting", 120)
+            moments.append(time.time())
+            inference.wait("v2 alone to answer", lambda: served(inference) == "v2" and alone(inference, "v2"), 240)
+            inference.wait("the candidate to be gone", lambda: set(inference.route()) == {"hello-a"}, 120)
+            report = load.finish()
+        assert inference.predictor("a")["image"] == image
+    counted(report, record_property)
+    assert not report.failed, report.words()
+    for weight, begin, end in zip(SHARES, moments, moments[1:], strict=False):
+        told = report.between(begin + FOLLOWED, end).shares()
+        record_property(f"percent at {weight} percent", round(told.get("v2", 0.0), 1))
+        assert abs(told.get("v2", 0.0) - weight) < 4, (weight, told)
+
+
+def began(inference: ObservedInference, weight: int) -> float:
+    """The moment at which the gateway is told to give the new version so much."""
+    inference.wait(f"v2 to get {weight} %", lambda: inference.route().get("hello-a-next") == weight, 120)
+    return time.time()
+
+
+def alone(inference: ObservedInference, name: str) -> bool:
+    return {inference.ask()[1].get("by") for _ in range(10)} == {name}
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason"),
+    [({"error_percent": 5}, "ErrorRate"), ({"seconds": 0.25}, "Latency")],
+    ids=["errors", "latency"],
+)
+def test_a_bad_version_is_rolled_back(
+    inference: ObservedInference,
+    serving: Workspace,
+    base_image: str,
+    tmp_path: Path,
+    record_property: Record,
+    bad: dict[str, Any],
+    reason: str,
+) -> None:
+    """With one condition that says why, before it got many requests, and with less than two of a hundred failed.
+
+    Were it not rolled back in its first step, it would get all of them in the second: five of a hundred would fail.
+    """
+    with versions(serving, tmp_path) as made:
+        made.behaving("v1", seconds=0.05 if reason == "Latency" else 0.0)
+        made.behaving("v2", **bad)
+        # Twice as slow as v1 ever is, and more.
+        serve(inference, base_image, rollout(20, 100, seconds=30, errorRate=2, p99=200))
+        with inference.load(RATE) as load:
+            inference.change(go_over)
+            first = began(inference, 20)
+            inference.wait("to be rolled back", lambda: phase(inference) == "RolledBack", 240)
+            record_property("seconds until it was rolled back", round(time.time() - first, 1))
+            inference.wait("v1 alone to answer", lambda: alone(inference, "v1"), 60)
+            inference.wait("the candidate to be gone", lambda: set(inference.route()) == {"hello-a"}, 120)
+            report = load.finish()
+        told = [one for one in inference.status["conditions"] if one["reason"] == reason]
+        assert len(told) == 1, inference.status["conditions"]
+        assert served(inference) == "v1"
+    counted(report, record_property)
+    assert len(report.failed) < 0.02 * report.sent, report.words()
+    tried = sum(one.by == "v2" or bool(one.failure) for one in report.requests)
+    record_property("requests until it was rolled back", tried)
+    # Enough to judge by, and what comes in a few looks (errors are five of each hundred), the write and the gateway.
+    assert ENOUGH <= tried <= 4 * ENOUGH, report.words()
+
+
+def test_a_person_promotes_and_aborts(
+    inference: ObservedInference, serving: Workspace, base_image: str, tmp_path: Path
+) -> None:
+    """By the annotation, which is taken away when it is done."""
+    with versions(serving, tmp_path) as made:
+        for name in ("v1", "v2"):
+            made.behaving(name)
+        serve(inference, base_image, {"steps": [{"weight": 50}]})
+        inference.change(go_over)
+        inference.wait("v2 to be tried", lambda: inference.route().get("hello-a-next") == 50)
+        inference.say("abort")
+        inference.wait("to be rolled back", lambda: phase(inference) == "RolledBack")
+        inference.wait("v1 alone to answer", lambda: alone(inference, "v1"))
+        assert "serving.kubedl.io/rollout" not in inference.body["metadata"].get("annotations", {})
+        inference.say("retry")
+        inference.wait("v2 to be tried again", lambda: inference.route().get("hello-a-next") == 50)
+        inference.say("promote")
+        inference.wait("v2 alone to answer", lambda: served(inference) == "v2" and alone(inference, "v2"))
+
+
+def test_weights_change_while_a_version_is_rolled_out(
+    inference: ObservedInference, serving: Workspace, base_image: str, tmp_path: Path, record_property: Record
+) -> None:
+    """All in all a hundred, nobody who is not ready, and no request lost."""
+    with versions(serving, tmp_path) as made:
+        for name in ("v1", "v2"):
+            made.behaving(name)
+        predictor = answering("a", base_image, 1, modelVersion="v1")
+        predictor["template"]["spec"]["containers"][0]["env"] = []
+        inference.create(predictor, answering("b", base_image, 1), rollout={"steps": [{"weight": 50}]})
+        inference.ready()
+        inference.wait("both", lambda: inference.shares() == {"a": 50, "b": 50})
+        with inference.load(RATE) as load:
+            inference.change(go_over)
+            inference.wait(
+                "v2 to be tried", lambda: inference.route() == {"hello-a": 25, "hello-a-next": 25, "hello-b": 50}
+            )
+            inference.weigh(a=2, b=1)
+            inference.wait("new weights", lambda: sorted(inference.route().values()) == [33, 33, 34])
+            inference.weigh(a=0, b=1)
+            inference.wait("b alone", lambda: inference.route() == {"hello-b": 100})
+            inference.weigh(a=1, b=0)
+            inference.wait("a alone", lambda: inference.route() == {"hello-a": 50, "hello-a-next": 50})
+            report = load.finish()
+    counted(report, record_property)
+    assert not report.failed, report.words()

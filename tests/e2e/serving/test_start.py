@@ -1,0 +1,104 @@
+"""How long a prediction takes to come, beside the same Deployment written by hand."""
+
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from harness.stage import times
+from testbed.api import Object
+from testbed.waiting import until
+from tests.e2e.serving.flowers import asked, mlserver, trained
+from tests.e2e.serving.inferences import ObservedInference
+from tests.e2e.training import checkpoints
+from tests.e2e.workspace import Workspace
+
+Record = Callable[[str, object], None]
+IMAGE = {"name": "model", "mountPath": "/kubedl-model", "subPath": "models", "readOnly": True}
+
+
+def same(name: str, found: Object) -> tuple[Object, Object]:
+    """The Deployment that the operator made, as somebody would write it by hand, and a Service."""
+    return written(name, found["spec"]["template"]["spec"])
+
+
+def bare(name: str, made: Object, reference: str) -> tuple[Object, Object]:
+    """One in which nothing proves the model: its image is mounted as Kubernetes documents it, and no more."""
+    spec = made["spec"]
+    (container,) = spec["containers"]
+    container["volumeMounts"].append(IMAGE)
+    container["readinessProbe"] = {"httpGet": {"path": "/v2/health/ready", "port": 8080}, "periodSeconds": 1}
+    spec["volumes"].append({"name": "model", "image": {"reference": reference, "pullPolicy": "IfNotPresent"}})
+    return written(name, spec)
+
+
+def written(name: str, spec: Object) -> tuple[Object, Object]:
+    """A Deployment of such pods, and its address."""
+    labels = {"by-hand": name}
+    deployment = {
+        "metadata": {"name": name},
+        "spec": {"selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}, "spec": spec}},
+    }
+    service = {"metadata": {"name": name}, "spec": {"selector": labels, "ports": [{"port": 8080}]}}
+    return deployment, service
+
+
+def answered(workspace: Workspace, name: str, began: float) -> float:
+    """Seconds until the first right answer."""
+    address = address_of(workspace, name)
+    until("a prediction", lambda: asked(f"{address}:8080"), deadline=120, interval=0.02)
+    return time.monotonic() - began
+
+
+def address_of(workspace: Workspace, name: str) -> str:
+    """The Service's, as soon as it has one."""
+
+    def found() -> str:
+        services = workspace.cluster.api.list(f"/api/v1/namespaces/{workspace.namespace}/services")
+        return next((one["spec"]["clusterIP"] for one in services if one["metadata"]["name"] == name), "")
+
+    return until(f"Service {name}", found, deadline=30, interval=0.02)
+
+
+def test_a_prediction_comes_as_soon_as_from_a_deployment_by_hand(
+    serving: Workspace, image: Callable[[str], str], tmp_path: Path, record_property: Record
+) -> None:
+    """MLServer, with every image on the nodes already, each in turn; the first of each is not counted."""
+    took: dict[str, list[float]] = {"ours": [], "same": [], "bare": []}
+    place = f"/apis/apps/v1/namespaces/{serving.namespace}/deployments"
+    tmp_path.chmod(0o755)
+    with checkpoints.shared(serving, tmp_path):
+        version = trained(serving, image("mlserver"))
+        reference = version.built()
+        for number in range(times(2, 6)):
+            inference = ObservedInference(serving, f"ours{number}")
+            predictor = {"name": "a", "modelVersion": version.name, "template": mlserver(image("mlserver"))}
+            began = time.monotonic()
+            inference.create(predictor, framework="MLServer")
+            took["ours"].append(answered(serving, f"ours{number}", began))
+            found = serving.cluster.api.get(f"{place}/ours{number}-a")
+            inference.delete()
+            gone(serving)
+            for kind, (deployment, service) in (
+                ("same", same(f"same{number}", found)),
+                ("bare", bare(f"bare{number}", mlserver(image("mlserver")), reference)),
+            ):
+                began = time.monotonic()
+                serving.cluster.api.create(place, deployment)
+                serving.create("services", service)
+                took[kind].append(answered(serving, f"{kind}{number}", began))
+                serving.cluster.api.delete(f"{place}/{kind}{number}")
+                gone(serving)
+    middle = {kind: statistics.median(seconds[1:]) for kind, seconds in took.items()}
+    record_property("seconds", round(middle["ours"], 2))
+    record_property("seconds by hand", round(middle["same"], 2))
+    record_property("seconds of a bare one", round(middle["bare"], 2))
+    record_property("ratio", round(middle["ours"] / middle["same"], 2))
+    record_property("ratio to a bare one", round(middle["ours"] / middle["bare"], 2))
+    assert middle["ours"] <= 2 * middle["same"]  # the proof has stricter bars, and a machine to itself
+
+
+def gone(workspace: Workspace) -> None:
+    """Servers that leave would take part of the machine from the next ones."""
+    place = f"/api/v1/namespaces/{workspace.namespace}/pods?fieldSelector=status.phase%3DRunning"
+    until("servers to be gone", lambda: not workspace.cluster.api.list(place), deadline=120)

@@ -1,0 +1,79 @@
+"""A mounted image is believed only when it has what it says it has."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from kubedl.serving.loader.failure import LoadingError
+from kubedl.serving.loader.mounted import link, prove
+
+
+@pytest.fixture
+def image(tmp_path: Path) -> Path:
+    """A model of two files, as it is mounted."""
+    root = tmp_path / "image"
+    (root / "models" / "1").mkdir(parents=True)
+    (root / "models" / "1" / "weights").write_bytes(b"w" * 4096)
+    (root / "models" / "config").write_text("small")
+    files = {
+        "1/weights": [4096, ""],
+        "config": [5, hashlib.sha256(b"small").hexdigest()],
+    }
+    (root / "kubedl-files.json").write_text(json.dumps({"files": files}))
+    return root
+
+
+def test_a_whole_model_is_proved_and_linked(image: Path, tmp_path: Path) -> None:
+    """The server finds it entry by entry; a second try finds its own links."""
+    target = tmp_path / "target"
+    target.mkdir()
+    assert prove(image) == 2
+    for _ in range(2):
+        link(image, target)
+        assert (target / "1" / "weights").read_bytes() == b"w" * 4096
+        assert (target / "config").read_text() == "small"
+
+
+def test_a_pod_that_starts_anew_is_linked_anew(image: Path, tmp_path: Path) -> None:
+    """Whatever the first start has made of it."""
+    target = tmp_path / "target"
+    (target / "1").mkdir(parents=True)
+    (target / "1" / "setting").write_text("of the first start")
+    link(image, target)
+    link(image, target)
+    assert all((target / entry.name).is_symlink() for entry in (image / "models").iterdir())
+
+
+def test_a_volume_that_was_taken_out_is_noticed(tmp_path: Path) -> None:
+    """Be the directory missing, empty, or with nothing below models."""
+    for path in (tmp_path / "missing", tmp_path):
+        with pytest.raises(LoadingError) as refused:
+            prove(path)
+        assert refused.value.reason == "ModelMissing"
+    (tmp_path / "models").mkdir()
+    with pytest.raises(LoadingError, match="taken out of the pod, or is empty"):
+        prove(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("harm", "said"),
+    [
+        (lambda root: (root / "models/1/weights").unlink(), "1/weights is not in"),
+        (lambda root: (root / "models/1/weights").write_bytes(b"w"), "has 1 bytes and was packed with 4096"),
+        (lambda root: (root / "models/config").write_text("smell"), "config is not what was packed"),
+        (lambda root: (root / "kubedl-files.json").write_text("{"), "cannot be read"),
+    ],
+)
+def test_a_part_that_is_missing_or_other_is_noticed(image: Path, harm: object, said: str) -> None:
+    harm(image)  # type: ignore[operator]
+    with pytest.raises(LoadingError, match=said) as refused:
+        prove(image)
+    assert refused.value.reason == "ModelIncomplete"
+
+
+def test_an_image_without_a_list_is_taken_as_it_is(image: Path) -> None:
+    """Of an earlier packer, or somebody else's."""
+    (image / "kubedl-files.json").unlink()
+    assert prove(image) == 2
