@@ -29,6 +29,7 @@ ROOT = Path(__file__).parents[1]
 NAMESPACE = AUDITED_NAMESPACE
 RELEASE = "kubedl"
 OPERATOR = "kubedl-operator"
+PODS = f"/api/v1/namespaces/{NAMESPACE}/pods?labelSelector=app.kubernetes.io/component=operator"
 USER = f"system:serviceaccount:{NAMESPACE}:{OPERATOR}"
 REPLICAS = 2  # of the operator, unless told otherwise
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -65,7 +66,7 @@ class Installation:
         if RELEASE in self.helm.releases(NAMESPACE):
             self.helm.uninstall(RELEASE, NAMESPACE)
             # Helm waits for the Deployment; its pods go by the garbage collector, which pauses while definitions go.
-            until("the operators to go", lambda: not self.pods(), deadline=120)
+            until("the operators to be gone", lambda: not self.cluster.api.list(PODS), deadline=120)
         for lease in _leases(self.cluster, self.values.get("namespace") or ""):
             self.cluster.api.delete(lease)
 
@@ -75,8 +76,7 @@ class Installation:
 
     def pods(self) -> list[Object]:
         """The operator's, those that go aside."""
-        path = f"/api/v1/namespaces/{NAMESPACE}/pods?labelSelector=app.kubernetes.io/component=operator"
-        return [pod for pod in self.cluster.api.list(path) if "deletionTimestamp" not in pod["metadata"]]
+        return [pod for pod in self.cluster.api.list(PODS) if "deletionTimestamp" not in pod["metadata"]]
 
     def log(self, pod: Object) -> str:
         """What an operator has said."""

@@ -156,7 +156,7 @@ class Cluster:
         """No test breaks things meanwhile: what it broke would be taken for damage, and mended or cleaned away."""
         with self.instance.lock(TURN).open("w") as file:
             free = partial(locks.take_if_free, file, locks.SHARED)
-            until("the test that runs alone to end", free, deadline=600)
+            until("the test that runs alone to end", free, deadline=600, interval=0.01)
             yield
 
     @contextmanager

@@ -60,7 +60,8 @@ def start(instance: Instance, authority: Authority, api: Api, program: Path) -> 
 
     def measured() -> bool:
         processes.insist(instance.index, PROGRAM, log)
-        return bool(api.list(f"/apis/{GROUP}/{VERSION}/nodes"))
+        place = f"/apis/{GROUP}/{VERSION}/nodes"
+        return api.exists(place) and bool(api.list(place))  # not found until the API server knows the group
 
     until("figures of the nodes", measured, deadline=90)
 

@@ -45,10 +45,20 @@ def main() -> int:
             kills += done
     finally:
         _must(DOWN)
-    left = sorted(traces() - before)
+    left = sorted(_left(before))
     print("\n".join(["  left over:", *left]), file=sys.stderr, flush=True)
     print(json.dumps({"failed starts": failed, "kills": kills, "left over": len(left)}))
     return 0
+
+
+def _left(before: set[str]) -> set[str]:
+    """What was not there before and does not go by itself."""
+    left = traces() - before
+    for _ in range(20):
+        if left:
+            time.sleep(0.5)
+            left &= traces()
+    return left
 
 
 def _killed_after(arguments: list[str], seconds: float) -> bool:

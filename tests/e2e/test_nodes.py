@@ -61,7 +61,7 @@ def test_logs_and_exec(workspace: Workspace, base_image: str) -> None:
     """The API server reaches the kubelets and their containers."""
     workspace.start(pod("talker", base_image).running("sh", "-c", "echo said to the log; sleep 600"))
     workspace.running("talker")
-    assert workspace.logs("talker") == "said to the log\n"
+    until("its words", lambda: workspace.heard("talker") == "said to the log\n", deadline=30)
     assert workspace.execute("talker", "id", "-u") == "1000\n"
 
 

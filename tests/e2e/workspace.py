@@ -48,6 +48,13 @@ class Workspace:
     def logs(self, name: str) -> str:
         return self.kubectl("logs", name)
 
+    def heard(self, name: str) -> str:
+        """What a pod has said so far; nothing if it cannot be asked just now."""
+        try:
+            return self.logs(name)
+        except TestbedError:
+            return ""
+
     def execute(self, name: str, *command: str) -> str:
         return self.kubectl("exec", name, "--", *command)
 

@@ -1,6 +1,7 @@
 """From nothing to a job that ran, for the cluster and for one namespace."""
 
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -9,6 +10,7 @@ from testbed import namespaces
 from testbed.api import Object, is_true
 from testbed.cluster import Cluster
 from testbed.errors import TestbedError
+from testbed.waiting import until
 from tests.e2e.install.jobs import Team, job
 
 
@@ -27,11 +29,17 @@ def test_the_operator_says_what_it_found(installation: Installation) -> None:
     """In one table, in the log of each."""
     version = installation.cluster.api.get("/version")["gitVersion"]
     for pod in installation.pods():
-        said = installation.log(pod)
+        said = until("its table", partial(_table, installation, pod), deadline=90)
         [line] = [line for line in said.splitlines() if line.startswith("Kubernetes ")]
         assert line.split()[1:] == ["on", version]
         assert [line.split()[2] for line in said.splitlines() if line.startswith("image volumes")] == ["on"]
         assert said.count("what  ") == 1
+
+
+def _table(installation: Installation, pod: Object) -> str:
+    """An operator's log, when the table is whole: it is not waited for, and where no answer came it is looked again."""
+    said = installation.log(pod)
+    return said if "\nmetrics " in said else ""
 
 
 def test_the_operator_cannot_write_to_its_own_files(installation: Installation) -> None:

@@ -1,6 +1,6 @@
 """Real servers answer correctly with models that this system trained and packed, however the model reaches the pod."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,8 @@ from tests.e2e.serving.stripping import is_stripped, stripped
 from tests.e2e.serving.versions import CLAIM, versions
 from tests.e2e.training import checkpoints
 from tests.e2e.workspace import Workspace
+
+LINE = "/v1/models/line:predict"
 
 
 def answers(inference: ObservedInference) -> bool:
@@ -55,9 +57,14 @@ def copied(inference: ObservedInference) -> bool:
     return len(found) == 1 and is_true(found[0], "Ready") and not any("image" in volume for volume in volumes)
 
 
+def ready_in(inference: ObservedInference) -> Iterator[str]:
+    """The names of its ready pods."""
+    return (one["metadata"]["name"] for one in inference.pods("a") if is_true(one, "Ready"))
+
+
 def sums_in(inference: ObservedInference) -> dict[str, str]:
     """What a predictor's container sees: the sum of each file, by its path."""
-    name = next(one["metadata"]["name"] for one in inference.pods("a") if is_true(one, "Ready"))
+    name = until("a ready pod", lambda: next(ready_in(inference), ""), deadline=60)
     script = "cd /kubedl-model/ && find -L . -type f -exec sha256sum {} +"
     lines = inference.workspace.execute(name, "sh", "-c", script).splitlines()
     return {path.removeprefix("./"): total for total, path in (line.split(maxsplit=1) for line in lines)}
@@ -121,12 +128,12 @@ def test_tf_serving_is_told_of_its_model_as_its_documents_say(
         predictor = {"name": "a", "modelVersion": "line", "template": made, "batching": {"batchSize": 4}}
         inference.create(predictor, framework="TFServing")
         inference.wait("to be ready", lambda: inference.condition().get("status") == "True", TRAINED)
-        inference.wait("to answer", lambda: inference.ask("/v1/models/line")[0] == 200, 60)
-        status, said = inference.ask("/v1/models/line:predict", {"instances": [2.0, 0.0]})
+        inference.wait("to predict", lambda: inference.ask(LINE, {"instances": [0.0]})[0] == 200, 60)
+        status, said = inference.ask(LINE, {"instances": [2.0, 0.0]})
         assert status == 200
         assert [round(value) for value in said["predictions"]] == [7, 1]
         # The batching file has reached it: five are more than a batch may hold.
-        assert inference.ask("/v1/models/line:predict", {"instances": [1.0] * 5})[0] == 400
+        assert inference.ask(LINE, {"instances": [1.0] * 5})[0] == 400
         state = inference.ask("/v1/models/line")[1]["model_version_status"][0]["state"]
         assert state == "AVAILABLE"
 

@@ -85,11 +85,14 @@ def played() -> Iterator[Played]:
 
 
 async def asked(url: str, since: datetime, queries: Queries | None = None) -> Figures | None:
-    """What Prometheus says now; None if it does not answer with numbers."""
+    """What Prometheus says of a moment ago; None if it does not answer with numbers.
+
+    A figure is three questions: what was scraped between two of them would count in one and not in the other.
+    """
     async with aiohttp.ClientSession() as session:
         source = Prometheus(session, url, *([queries] if queries is not None else []))
         try:
-            return await source.figures(TARGET, since, datetime.now(UTC))
+            return await source.figures(TARGET, since, datetime.now(UTC) - timedelta(seconds=2))
         except UnmeasuredError:
             return None
 

@@ -7,6 +7,7 @@ import pytest
 
 from harness.operator import Operator
 from testbed.api import Object, is_true
+from testbed.errors import TestbedError
 from testbed.waiting import until
 from tests.builders import PodBuilder, headless_service
 from tests.e2e.training.jobs import API_VERSION, MOUNTED_SCRIPTS, SCRIPTS_MAP, scripts
@@ -117,7 +118,7 @@ def said(workspace: Workspace, words: str) -> Callable[[], bool]:
         assert not is_true(job(workspace), "Failed"), job(workspace)["status"]
         names = ("trained-worker-0", "trained-worker-1")
         phases = [_phase(workspace, name) for name in names]
-        return phases == ["Running", "Running"] and all(f"code {words}" in workspace.logs(name) for name in names)
+        return phases == ["Running", "Running"] and all(f"code {words}" in workspace.heard(name) for name in names)
 
     return both
 
@@ -138,4 +139,9 @@ def _find(workspace: Workspace, name: str) -> Object | None:
 
 
 def _answers(workspace: Workspace) -> bool:
-    return workspace.execute(SERVER, "sh", "-c", "test -e /srv/model.git/HEAD && echo yes || echo no").strip() == "yes"
+    """Whether there is a repository, after which it is served: any answer will do."""
+    try:
+        workspace.execute(SERVER, "curl", "-s", "-o", "/dev/null", f"http://127.0.0.1:{PORT}/")
+    except TestbedError:
+        return False
+    return True

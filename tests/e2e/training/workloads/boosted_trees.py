@@ -4,8 +4,11 @@ Bit by bit: three decimals and many bins make every value its own bin, so that n
 logistic gradients are so near to each other in size that their sums are exact, whatever the order.
 """
 
+import contextlib
 import hashlib
 import os
+import socket
+import time
 
 import numpy  # type: ignore[import-not-found,unused-ignore]
 import xgboost  # type: ignore[import-not-found]
@@ -20,6 +23,7 @@ PARAMETERS = {"objective": "binary:logistic", "tree_method": "hist", "max_bin": 
 def main() -> None:
     rank, world = int(os.environ["DMLC_TASK_ID"]), int(os.environ["DMLC_NUM_WORKER"])
     address, port = os.environ["DMLC_TRACKER_URI"], int(os.environ["DMLC_TRACKER_PORT"])
+    known(address)
     tracker = RabitTracker(n_workers=world, host_ip="0.0.0.0", port=port, sortby="task") if rank == 0 else None  # noqa: S104
     if tracker is not None:
         tracker.start()
@@ -42,6 +46,15 @@ def main() -> None:
     print(f"model {together}, of one process {alone}", flush=True)
     if together != alone:
         raise SystemExit("the models differ")
+
+
+def known(name: str) -> None:
+    """Wait until a name is known: XGBoost looks it up once, and one of a pod takes a moment to come."""
+    for _ in range(120):
+        with contextlib.suppress(socket.gaierror):
+            socket.getaddrinfo(name, None)
+            return
+        time.sleep(0.5)
 
 
 def digest(inputs: object, targets: object) -> str:
