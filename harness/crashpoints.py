@@ -31,7 +31,7 @@ from testbed.cluster import Cluster
 from testbed.errors import TestbedError
 from testbed.faultproxy import KillClient, Match
 from testbed.instance import chosen_index
-from testbed.waiting import until
+from testbed.waiting import until, working_seconds
 
 CONVERGED = 30.0  # seconds after a crash within which the world must be as if nothing had happened
 QUIET = 1.0  # seconds without a write after which an undisturbed run is over
@@ -83,13 +83,14 @@ class Laboratory:
         """A run with the operator killed at one point.
 
         Two news that arrive together make one write instead of two, so on a busy machine a run may end before its
-        crash point. It says nothing about the crash then, and the operator is killed a write earlier instead.
+        crash point. It says nothing about the crash then, and the operator is killed at its last write instead.
         """
-        for missed in range(TRIES):
-            earlier = replace(point, write=max(point.write - missed, 1))
-            outcome = self._run(point.scenario, earlier, wanted.state)
+        write = point.write
+        for _ in range(TRIES):
+            outcome = self._run(point.scenario, replace(point, write=write), wanted.state)
             if outcome.kills or outcome.complaints:
                 break
+            write = max(min(write - 1, outcome.writes), 1)
         return outcome
 
     def judge(self, outcomes: Sequence[Outcome], since: audit.Moment) -> None:
@@ -188,14 +189,14 @@ def examine(laboratory: Laboratory, scenario: str, every: int = 1, width: int = 
 
 def _wait_quiet(operator: ProxiedOperator) -> None:
     """A second without a write is how the end is known."""
-    seen, since = len(operator.writes()), time.monotonic()
+    seen, since = len(operator.writes()), working_seconds()
 
     def quiet() -> bool:
         nonlocal seen, since
         operator.tend()
         if (now := len(operator.writes())) != seen:
-            seen, since = now, time.monotonic()
-        return time.monotonic() - since >= QUIET
+            seen, since = now, working_seconds()
+        return working_seconds() - since >= QUIET
 
     until("the operator to rest", quiet, deadline=60)
 

@@ -12,13 +12,11 @@ import sys
 import tempfile
 import urllib.request
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Self
 
 from harness.process import Process
 from testbed import locks
-from testbed.api import is_true
 from testbed.cluster import Cluster
 from testbed.direct import answers
 from testbed.pki import Identity, write_kubeconfig
@@ -113,9 +111,7 @@ def install_custom_resources(cluster: Cluster) -> None:
     known = hashlib.sha256(content + cluster.authority.certificate.read_bytes()).hexdigest()
     if known in _installed:
         return
-    applied = cluster.kubectl("apply", "--server-side", "--force-conflicts", "-o=name", "-f", str(CUSTOM_RESOURCES))
-    for name in (line.partition("/")[2] for line in applied.splitlines()):
-        until(f"{name} to be served", partial(_served, cluster, name), deadline=60)
+    cluster.define(CUSTOM_RESOURCES)
     _installed.add(known)
 
 
@@ -154,8 +150,3 @@ def free_port() -> int:
                 continue
         _given_ports.add(port)
         return port
-
-
-def _served(cluster: Cluster, name: str) -> bool:
-    definition = cluster.api.get(f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}")
-    return is_true(definition, "Established")

@@ -14,7 +14,6 @@ import os
 import random
 import re
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -34,7 +33,7 @@ from testbed.api import ApiError, Object
 from testbed.cluster import Cluster
 from testbed.errors import DeadlineError
 from testbed.instance import chosen_index
-from testbed.waiting import until
+from testbed.waiting import until, working_seconds
 
 SEED = 20260101
 BATCH = 200  # jobs that are there at a time
@@ -191,13 +190,13 @@ class Storm:
 
 def _timed(live: Callable[[Job, Kind], None], neighbour: Neighbour) -> float:
     """How long it took; one that never went on took for ever, and does not keep the others from being counted."""
-    began = time.monotonic()
+    began = working_seconds()
     try:
         live(*neighbour)
     except DeadlineError as error:
         print(f"a neighbour did not go on: {error}", file=sys.stderr)
         return float("inf")
-    return time.monotonic() - began
+    return working_seconds() - began
 
 
 def storm(ready: Stage, namespace: str, objects: int, batch: int = BATCH) -> Figures:

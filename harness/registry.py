@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from harness.operator import free_port
 from harness.process import Process
 from testbed.errors import TestbedError
 from testbed.waiting import until
@@ -69,7 +70,7 @@ def real_registry(
     directory: Path, *, passwords: Path | None = None, certificate: tuple[Path, Path] | None = None
 ) -> Iterator[RealRegistry]:
     """Running while the block lasts. `passwords` is an htpasswd file, `certificate` its certificate and key."""
-    address = f"127.0.0.1:{_free_port()}"
+    address = f"127.0.0.1:{free_port()}"
     authentication = f"auth: {{htpasswd: {{realm: test, path: '{passwords}'}}}}\n" if passwords else ""
     tls = f", tls: {{certificate: '{certificate[0]}', key: '{certificate[1]}'}}" if certificate else ""
     configuration = directory / "registry.yml"
@@ -81,13 +82,6 @@ def real_registry(
     with Process(command, directory / "registry.log", {}, directory) as process:
         until("the registry", lambda: process.insist() and _listens(address), deadline=20)
         yield RealRegistry(address)
-
-
-def _free_port() -> int:
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        port: int = listening.getsockname()[1]
-        return port
 
 
 def _listens(address: str) -> bool:

@@ -123,7 +123,8 @@ class Cluster:
     def kubectl(self, *arguments: str, given: str | None = None) -> str:
         """What kubectl prints, as administrator."""
         program = str(tools.binary("kubectl"))
-        return run(program, f"--kubeconfig={self.kubeconfig}", *arguments, given=given, environment=NO_PROXIES)
+        arguments = (f"--kubeconfig={self.kubeconfig}", *arguments)
+        return run(program, *arguments, given=given, timeout=600, environment=NO_PROXIES)
 
     def install_custom_resources(self, tool: str) -> None:
         """Apply a peer's CRDs from its module and wait until they are served."""
@@ -134,7 +135,7 @@ class Cluster:
         applied = self.kubectl("apply", "--server-side", "--force-conflicts", "-o=name", "-f", str(files)).splitlines()
         for kind, _, name in (line.partition("/") for line in applied):
             if kind.startswith("customresourcedefinition."):
-                until(f"{name} to be served", partial(self._established, name), deadline=60)
+                until(f"{name} to be served", partial(self._serves, name), deadline=60)
 
     def _start_gateway(self) -> None:
         self.define(gateway.definitions())
@@ -147,9 +148,13 @@ class Cluster:
                 start()
                 self._written(replace(record, beside=(*record.beside, component)))
 
-    def _established(self, name: str) -> bool:
+    def _serves(self, name: str) -> bool:
+        """Whether a kind is found and told of to who asks what there is: that comes a moment after its definition."""
         definition = self.api.get(f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}")
-        return is_true(definition, "Established")
+        group, plural = definition["spec"]["group"], definition["spec"]["names"]["plural"]
+        versions = [one["name"] for one in definition["spec"]["versions"] if one["served"]]
+        places = [f"/apis/{group}", *(f"/apis/{group}/{version}/{plural}?limit=1" for version in versions)]
+        return is_true(definition, "Established") and all(map(self.api.exists, places))
 
     @contextmanager
     def _calm(self) -> Iterator[None]:

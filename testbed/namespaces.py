@@ -10,6 +10,7 @@ from testbed.api import Api
 from testbed.waiting import until
 
 LABEL = "testbed.kubedl.io/process"
+GIVEN = ("serviceaccounts/default", "configmaps/kube-root-ca.crt")  # to each, by the controller-manager
 _numbers = itertools.count(1)
 
 
@@ -20,9 +21,10 @@ def fresh(api: Api, prefix: str = "test", labels: dict[str, str] | None = None) 
     metadata = {"name": name, "labels": {LABEL: _signature(os.getpid()), **(labels or {})}}
     api.create("/api/v1/namespaces", {"metadata": metadata})
     try:
-        # Pods are refused until the namespace's ServiceAccount exists, which comes a moment after it.
-        account = f"/api/v1/namespaces/{name}/serviceaccounts/default"
-        until(f"namespace {name} to be usable", lambda: api.exists(account), deadline=30)
+        # Pods are refused until the namespace's ServiceAccount exists. When the API server was restarted a few times,
+        # the controller-manager may take a minute to look again.
+        given = [f"/api/v1/namespaces/{name}/{one}" for one in GIVEN]
+        until(f"namespace {name} to be usable", lambda: all(map(api.exists, given)), deadline=90)
         yield name
     finally:
         api.delete(f"/api/v1/namespaces/{name}")

@@ -90,9 +90,10 @@ def pytorch_deleted_after_its_time(world: World) -> None:
 @scenario
 def pytorch_deadline(world: World) -> None:
     """The time is up while everything is well."""
-    job = world.create("PyTorchJob", "late", {"Master": 1}, activeDeadlineSeconds=6, cleanPodPolicy="Running")
+    job = world.create("PyTorchJob", "late", {"Master": 1}, cleanPodPolicy="Running")
     job.until_pods(master_0=0)
     job.run("master-0")
+    job.change(activeDeadlineSeconds=6)  # not before: on a busy machine it would be up before the job ran
     job.until_status(state="Failed", reason="DeadlineExceeded")
     job.vanish("master-0")
     job.until_pods()

@@ -24,6 +24,7 @@ from kubedl.serving.traffic import Backend, GatewayRef
 from kubedl.wire import codec
 from testbed import namespaces
 from testbed.api import ApiError, Object
+from testbed.cluster import Cluster
 
 COLLECTION = f"{SERVING}/namespaces/{{}}/inferences"
 TRY = "dryRun=All&fieldValidation=Strict"
@@ -43,12 +44,12 @@ TRIGGER = {"type": "prometheus", "metadata": {"query": "up", "threshold": "1", "
 
 
 @pytest.fixture
-def world(ready_stage: Stage) -> Iterator[World]:
+def world(cluster: Cluster, ready_stage: Stage) -> Iterator[World]:
     """A namespace that admits only what PodSecurity *restricted* allows, and that an operator serves."""
     labels = {"pod-security.kubernetes.io/enforce": "restricted"}
     arguments = ("--no-leader-election", "--namespace")
     with (
-        namespaces.fresh(ready_stage.cluster.api, "serving", labels) as namespace,
+        namespaces.fresh(cluster.api, "serving", labels) as namespace,
         ProxiedOperator(ready_stage, namespace, (*arguments, namespace)) as operator,
     ):
         operator.start()

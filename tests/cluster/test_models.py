@@ -20,6 +20,7 @@ from kubedl.models import build_pod
 from kubedl.wire import codec
 from testbed import namespaces
 from testbed.api import ApiError, Object
+from testbed.cluster import Cluster
 
 VERSIONS = f"{MODEL}/namespaces/{{}}/modelversions"
 MODELS = f"{MODEL}/namespaces/{{}}/models"
@@ -36,10 +37,10 @@ def world(ready_stage: Stage, namespace: str) -> Iterator[World]:
 
 
 @pytest.fixture
-def restricted(ready_stage: Stage) -> Iterator[World]:
+def restricted(cluster: Cluster, ready_stage: Stage) -> Iterator[World]:
     """One that admits only what PodSecurity *restricted* allows."""
     labels = {"pod-security.kubernetes.io/enforce": "restricted"}
-    with namespaces.fresh(ready_stage.cluster.api, "restricted", labels) as namespace:
+    with namespaces.fresh(cluster.api, "restricted", labels) as namespace:
         yield from served(ready_stage, namespace)
 
 
@@ -154,7 +155,7 @@ def test_a_version_is_built_under_restricted_and_shown(restricted: World, ready_
     head, line = ready_stage.cluster.kubectl(where, "get", "modelversions").splitlines()
     assert head.split() == ["NAME", "MODEL", "IMAGE", "CREATED-BY", "FINISH-TIME"]
     assert line.split()[:4] == ["version", "resnet", f"hub/resnet@{DIGEST}", "user1"]
-    build.until_model(versionCount=1)
+    build.until_model(versionCount=1, latestVersion={"modelVersion": "version", "imageName": f"hub/resnet@{DIGEST}"})
     head, line = ready_stage.cluster.kubectl(where, "get", "models").splitlines()
     assert head.split() == ["NAME", "LATEST-VERSION", "LATEST-IMAGE", "VERSIONS", "AGE"]
     assert line.split()[:4] == ["resnet", "version", f"hub/resnet@{DIGEST}", "1"]

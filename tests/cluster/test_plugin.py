@@ -85,7 +85,7 @@ def test_a_kind_from_another_package(cluster: Cluster, namespace: str, reader: R
         for name in ("hello-worker-0", "hello-worker-1"):
             _succeed(cluster, namespace, name)
         job = f"/apis/training.kubedl.io/v1alpha1/namespaces/{namespace}/ringjobs/hello"
-        until("its success", lambda: cluster.api.get(job)["status"]["state"] == "Succeeded", deadline=30)
+        until("its success", lambda: cluster.api.get(job).get("status", {}).get("state") == "Succeeded", deadline=30)
 
 
 def _succeed(cluster: Cluster, namespace: str, pod: str) -> None:

@@ -1,7 +1,6 @@
 """F7: other writers on the same object, bursts of conflicts, and the peace of an idle job."""
 
 import asyncio
-import time
 from collections.abc import Callable
 
 from harness.connection import MERGE_PATCH
@@ -9,7 +8,7 @@ from harness.fleet import Fleet
 from harness.proxied import ProxiedOperator
 from harness.stage import Stage, times
 from testbed.faultproxy import AnswerInstead, Match
-from testbed.waiting import until
+from testbed.waiting import until, working_seconds
 
 RATE = 20.0  # edits a second
 SECONDS = times(5, 60)
@@ -81,10 +80,10 @@ def test_an_idle_job_is_not_written_to(
 
 
 def _rest(operator: ProxiedOperator, seconds: float) -> None:
-    end = time.monotonic() + seconds
+    end = working_seconds() + seconds
 
     def over() -> bool:
         operator.insist()
-        return time.monotonic() >= end
+        return working_seconds() >= end
 
     until("time to pass", over, deadline=seconds + 5)

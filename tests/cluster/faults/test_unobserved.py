@@ -34,7 +34,8 @@ def test_deletions_while_the_operator_is_away(
     fleet.until("nothing else to be left", lambda: _reaped(fleet) - wanted, set())
     fleet.run(fleet.pods())
     fleet.until_all(state="Running")
-    assert set(ready_stage.sightings.all("services", fleet.namespace)) == set(kept)
+    sightings = ready_stage.sightings
+    fleet.until("their Services and no others", lambda: set(sightings.all("services", fleet.namespace)), set(kept))
 
 
 def test_lost_events_are_made_good_when_the_watch_ends(
@@ -67,7 +68,7 @@ def test_events_in_another_order(
     fleet.create([f"mixed-{number}" for number in range(JOBS)], {"Worker": PODS})
     fleet.until_pods(JOBS * PODS)
     fleet.run(fleet.pods())
-    fleet.until("all to be seen running", lambda: _count(fleet, f"{PODS}/{PODS}") >= JOBS - 1)
+    fleet.until("all to be seen running", lambda: _count(fleet, f"{PODS}/{PODS}") >= JOBS - 2)
     operator.proxy.clear()  # two events may still wait for a third
     fleet.until_all(state="Running")
     assert set(fleet.ever().values()) == {1}

@@ -105,7 +105,8 @@ def test_namespace_is_handed_out_when_pods_are_admitted(
     monkeypatch.setattr(namespaces, "until", partial(until, pause=lambda _: None))
     stand_in.questions_before_account = 2
     with namespaces.fresh(api) as name:
-        assert stand_in.asked == [f"/api/v1/namespaces/{name}/serviceaccounts/default"] * 3
+        account, authority = (f"/api/v1/namespaces/{name}/{one}" for one in namespaces.GIVEN)
+        assert stand_in.asked == [account] * 3 + [authority]
 
 
 def test_namespace_that_never_becomes_usable_is_deleted_too(
