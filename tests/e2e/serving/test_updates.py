@@ -1,12 +1,11 @@
 """Pods are replaced without a lost request: each new one is ready before, and each old one answers until all know."""
 
-import time
 from collections.abc import Callable
 from functools import partial
 
 from harness.stage import times
 from testbed.api import Object
-from testbed.waiting import until
+from testbed.waiting import until, working_seconds
 from tests.e2e.serving.inferences import ObservedInference, answering
 
 Record = Callable[[str, object], None]
@@ -22,13 +21,13 @@ def test_a_rolling_update_loses_no_request(
     inference.wait("both pods", lambda: inference.predictor("a").get("readyReplicas") == 2)
     seconds = times(30, 205)
     with inference.load(RATE) as load:
-        began, number = time.time(), 0
-        while time.time() < began + seconds:
+        began, number = working_seconds(), 0
+        while working_seconds() < began + seconds:
             number += 1
             inference.change(partial(renamed, f"a{number}"))
             inference.wait("the new pods alone", partial(only, inference, f"a{number}"))
             inference.wait("the old pods to be gone", lambda: len(inference.pods("a")) == 2)
-        until("the end", lambda: time.time() > began + seconds, deadline=seconds)
+        until("the end", lambda: working_seconds() > began + seconds, deadline=seconds)
         report = load.finish()
     record_property("requests", report.sent)
     record_property("updates", number)

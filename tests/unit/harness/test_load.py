@@ -10,7 +10,7 @@ import pytest_asyncio
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from harness.load import LATEST, Order, Report, Request, main, send
+from harness.load import FEW, LATEST, Order, Report, Request, main, send
 from testbed.errors import TestbedError
 
 
@@ -92,11 +92,11 @@ def test_of_nothing_there_is_no_quantile() -> None:
 
 
 def test_a_generator_that_lags_is_an_error() -> None:
-    """One moment of a busy machine in a thousand requests is not."""
-    slow = request(0, late=LATEST * 2)
-    Report((slow, *(request(0) for _ in range(1999)))).insist_on_pace()
+    """Moments of a busy machine are not."""
+    few, slow, punctual = int(1000 * FEW), request(0, late=LATEST * 2), request(0)
+    Report((*[slow] * few, *[punctual] * (1000 - few))).insist_on_pace()
     with pytest.raises(TestbedError, match="behind"):
-        Report((slow, slow, *(request(0) for _ in range(1000)))).insist_on_pace()
+        Report((*[slow] * (few + 1), *[punctual] * (999 - few))).insist_on_pace()
 
 
 def test_words() -> None:
