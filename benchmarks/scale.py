@@ -97,7 +97,7 @@ def main() -> int:
     parser.add_argument("--pods", type=int, default=10, help="of each job")
     parser.add_argument("--rate", type=float, default=1000 if FULL else 100, help="pod events a second")
     parser.add_argument("--seconds", type=float, default=60 if FULL else 10, help="for which they come")
-    parser.add_argument("--minutes", type=float, default=1 if FULL else 0.2, help="of rest")
+    parser.add_argument("--minutes", type=float, default=10 if FULL else 0.2, help="of rest")
     parser.add_argument("--write", action="store_true", help="write docs/performance.md")
     chosen = parser.parse_args()
     size = Size(chosen.jobs, chosen.pods, chosen.rate, chosen.seconds, chosen.minutes)

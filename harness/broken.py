@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -164,17 +165,15 @@ BREAKS = (
 SMALL = ("no-gate", "delete-by-name", "status-always-written")  # enough for CI: those that are caught soonest
 
 
-def broken_copy(chosen: Break, directory: Path) -> Path:
-    """A copy of the source with the break in it."""
+def edited_copy(name: str, edits: Iterable[Edit], directory: Path) -> Path:
+    """A copy of the source with the edits in it. One that no longer fits is an error that says whose it is."""
     source = directory / "src"
     shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("__pycache__"))
-    for edit in chosen.edits:
+    for edit in edits:
         file = source / edit.file
         text = file.read_text()
         if text.count(edit.old) != 1:
-            raise SystemExit(
-                f"{chosen.name}: {edit.file} has {edit.old!r} {text.count(edit.old)} times; bring it up to date"
-            )
+            raise SystemExit(f"{name}: {edit.file} has {edit.old!r} {text.count(edit.old)} times; bring it up to date")
         file.write_text(text.replace(edit.old, edit.new))
     return source
 
@@ -182,7 +181,11 @@ def broken_copy(chosen: Break, directory: Path) -> Path:
 def judged(chosen: Break) -> bool:
     """Whether the test said of the broken build what it must."""
     with tempfile.TemporaryDirectory(prefix="kubedl-broken-") as directory:
-        environment = {**os.environ, SOURCE: str(broken_copy(chosen, Path(directory))), "PROOF_SIZE": "small"}
+        environment = {
+            **os.environ,
+            SOURCE: str(edited_copy(chosen.name, chosen.edits, Path(directory))),
+            "PROOF_SIZE": "small",
+        }
         command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", f"{FAULTS}/{chosen.test}"]
         done = subprocess.run(
             command, cwd=ROOT, env=environment, timeout=DEADLINE, check=False, capture_output=True, text=True

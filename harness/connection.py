@@ -90,10 +90,16 @@ class Connection:
         self.run(self.call("DELETE", path, options or {}))
 
     async def call(self, method: str, path: str, body: Object | None = None, content: str = JSON) -> Object:
-        """One request; an error answer becomes ApiError with the server's own message."""
+        """One request; an error answer becomes ApiError with the server's own message.
+
+        A connection that was cut is a ConnectionError, for which who waits goes on waiting; some of aiohttp's are not.
+        """
         headers = {"Content-Type": content, "Accept": JSON}
-        async with self._session.request(method, path, json=body, headers=headers) as response:
-            answer: Object = await response.json()
+        try:
+            async with self._session.request(method, path, json=body, headers=headers) as response:
+                answer: Object = await response.json()
+        except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError) as error:
+            raise ConnectionError(f"{method} {path}: {error}") from error
         if response.status >= 400:
             kind = ApiUnavailableError if response.status in NOT_NOW else ApiError
             raise kind(method, path, response.status, answer.get("message", ""))

@@ -10,15 +10,12 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-import aiohttp
-
 from harness.connection import MERGE_PATCH, Connection, unless_gone
-from testbed.api import ApiError, Object
+from testbed.api import ApiError, ApiUnavailableError, Object
 
 LABEL = "harness.kubedl.io/process"
 RENEWAL = 2.0  # seconds; the test bed counts a node as lost after eight
 NODES = "/api/v1/nodes"
-AWAY = (ApiError, aiohttp.ClientError, OSError)  # what a call may raise while the API server is
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 
 
@@ -43,14 +40,14 @@ async def _renew(connection: Connection, name: str) -> None:
     """One that was counted as lost, on a busy machine, says that it is back, as real ones do."""
     try:
         while True:
-            with contextlib.suppress(*AWAY):  # tests restart the API server
+            with contextlib.suppress(ApiUnavailableError, OSError):  # tests restart the API server
                 await connection.call("PATCH", f"{LEASES}/{name}", {"spec": _lease(name)}, MERGE_PATCH)
                 seen = await connection.call("GET", f"{NODES}/{name}")
                 if any(one["type"] == "Ready" and one["status"] != "True" for one in seen["status"]["conditions"]):
                     await _report(connection, name)
             await asyncio.sleep(RENEWAL)
     finally:
-        with contextlib.suppress(*AWAY):
+        with contextlib.suppress(ApiError, OSError):
             await connection.call("DELETE", f"{LEASES}/{name}")
 
 

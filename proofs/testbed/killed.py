@@ -5,6 +5,7 @@ step of a start and of an end is hit sooner or later. What is left is judged by 
 before and after, not by the code that cleans.
 """
 
+import contextlib
 import json
 import os
 import random
@@ -14,6 +15,8 @@ import sys
 import time
 
 from proofs.testbed.traces import traces
+from testbed.errors import DeadlineError
+from testbed.waiting import until
 
 INSTANCE = "5"
 ROUNDS = 10 if os.environ.get("PROOF_SIZE", "full") == "full" else 1
@@ -54,10 +57,13 @@ def main() -> int:
 def _left(before: set[str]) -> set[str]:
     """What was not there before and does not go by itself."""
     left = traces() - before
-    for _ in range(20):
-        if left:
-            time.sleep(0.5)
-            left &= traces()
+
+    def gone() -> bool:
+        left.intersection_update(traces())
+        return not left
+
+    with contextlib.suppress(DeadlineError):
+        until("what ends by itself to be gone", gone, deadline=10, interval=0.5)
     return left
 
 

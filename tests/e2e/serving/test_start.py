@@ -1,8 +1,10 @@
 """How long a prediction takes to come, beside the same Deployment written by hand."""
 
 import statistics
+import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -16,6 +18,17 @@ from tests.e2e.workspace import Workspace
 
 Record = Callable[[str, object], None]
 IMAGE = {"name": "model", "mountPath": "/kubedl-model", "subPath": "models", "readOnly": True}
+
+
+class Lapse(NamedTuple):
+    """Of time: as its user knows it, and as far as the machine had its processors, by which two are compared."""
+
+    clock: float
+    worked: float
+
+
+def now() -> Lapse:
+    return Lapse(time.monotonic(), working_seconds())
 
 
 def same(name: str, found: Object) -> tuple[Object, Object]:
@@ -44,11 +57,12 @@ def written(name: str, spec: Object) -> tuple[Object, Object]:
     return deployment, service
 
 
-def answered(workspace: Workspace, name: str, began: float) -> float:
-    """Seconds until the first right answer."""
+def answered(workspace: Workspace, name: str, began: Lapse) -> Lapse:
+    """How long it was until the first right answer."""
     address = address_of(workspace, name)
     until("a prediction", lambda: asked(f"{address}:8080"), deadline=120, interval=0.02)
-    return working_seconds() - began
+    end = now()
+    return Lapse(end.clock - began.clock, end.worked - began.worked)
 
 
 def address_of(workspace: Workspace, name: str) -> str:
@@ -66,7 +80,7 @@ def test_a_prediction_comes_as_soon_as_from_a_deployment_by_hand(
     serving: Workspace, image: Callable[[str], str], tmp_path: Path, record_property: Record
 ) -> None:
     """MLServer, with every image on the nodes already, each in turn; the first of each is not counted."""
-    took: dict[str, list[float]] = {"ours": [], "same": [], "bare": []}
+    took: dict[str, list[Lapse]] = {"ours": [], "same": [], "bare": []}
     place = f"/apis/apps/v1/namespaces/{serving.namespace}/deployments"
     tmp_path.chmod(0o755)
     with checkpoints.shared(serving, tmp_path):
@@ -75,7 +89,7 @@ def test_a_prediction_comes_as_soon_as_from_a_deployment_by_hand(
         for number in range(times(2, 6)):
             inference = ObservedInference(serving, f"ours{number}")
             predictor = {"name": "a", "modelVersion": version.name, "template": mlserver(image("mlserver"))}
-            began = working_seconds()
+            began = now()
             inference.create(predictor, framework="MLServer")
             took["ours"].append(answered(serving, f"ours{number}", began))
             found = serving.cluster.api.get(f"{place}/ours{number}-a")
@@ -85,16 +99,17 @@ def test_a_prediction_comes_as_soon_as_from_a_deployment_by_hand(
                 ("same", same(f"same{number}", found)),
                 ("bare", bare(f"bare{number}", mlserver(image("mlserver")), reference)),
             ):
-                began = working_seconds()
+                began = now()
                 serving.cluster.api.create(place, deployment)
                 serving.create("services", service)
                 took[kind].append(answered(serving, f"{kind}{number}", began))
                 serving.cluster.api.delete(f"{place}/{kind}{number}")
                 gone(serving)
-    middle = {kind: statistics.median(seconds[1:]) for kind, seconds in took.items()}
-    record_property("seconds", round(middle["ours"], 2))
-    record_property("seconds by hand", round(middle["same"], 2))
-    record_property("seconds of a bare one", round(middle["bare"], 2))
+    seconds = {kind: statistics.median(one.clock for one in lapses[1:]) for kind, lapses in took.items()}
+    record_property("seconds", round(seconds["ours"], 2))
+    record_property("seconds by hand", round(seconds["same"], 2))
+    record_property("seconds of a bare one", round(seconds["bare"], 2))
+    middle = {kind: statistics.median(one.worked for one in lapses[1:]) for kind, lapses in took.items()}
     record_property("ratio", round(middle["ours"] / middle["same"], 2))
     record_property("ratio to a bare one", round(middle["ours"] / middle["bare"], 2))
     assert middle["ours"] <= 2 * middle["same"]  # the proof has stricter bars, and repeats more

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from harness.broken import BREAKS, SMALL, Break, broken_copy
+from harness.broken import BREAKS, SMALL, Break, edited_copy
 
 
 @pytest.mark.parametrize("chosen", BREAKS, ids=lambda chosen: chosen.name)
 def test_a_break_fits_the_source_and_leaves_python(chosen: Break, tmp_path: Path) -> None:
-    source = broken_copy(chosen, tmp_path)
+    source = edited_copy(chosen.name, chosen.edits, tmp_path)
     for edit in chosen.edits:
         ast.parse((source / edit.file).read_text())
 
