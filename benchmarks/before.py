@@ -1,4 +1,4 @@
-"""The operator beside itself as it was before most kinds, in turn in one run: what the kinds cost everybody's jobs.
+"""The operator beside itself as it was at a commit, in turn in one run: what changes since then cost everybody's jobs.
 
 Both run on the same control plane, minutes apart, since the machine's own speed changes more than theirs may. The
 source of then is taken from history, so this needs a clone that has it.
@@ -23,24 +23,24 @@ from harness.operator import ROOT, Operator
 from harness.process import Process
 from testbed.cluster import Cluster
 
-COMMIT = "8c95edc5c88c44f03ba5903a02eb87b2b339eebd"  # two kinds, and the engine as it was first measured
-NOW, THEN = "operator", "operator before the kinds"
+NOW, THEN = "operator", "operator before"
 PAIRS = 5
 
 
 def main() -> int:
     """Print how they compare: the median over neighbouring turns."""
-    parser = argparse.ArgumentParser(prog="python -m proofs.kinds.before", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.before", description=__doc__)
+    parser.add_argument("commit", help="whose source the operator of before is")
     parser.add_argument("--jobs", type=int, default=500 if FULL else 100)
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="kubedl-before-") as directory, stage() as cluster:
-        source = unpack(Path(directory))
+        source = unpack(Path(directory), chosen.commit)
         CONTENDERS[THEN] = replace(CONTENDERS[NOW], name=THEN, running=partial(_operator_of, source))
         print(json.dumps(compared(measure_all(cluster, [THEN, NOW] * PAIRS, chosen.jobs))))
     return 0
 
 
-def unpack(directory: Path, commit: str = COMMIT) -> Path:
+def unpack(directory: Path, commit: str) -> Path:
     """The product's source as it was, in a directory."""
     archive = directory / "source.tar"
     command = ["git", "archive", f"--output={archive}", commit, "src"]
