@@ -201,6 +201,10 @@ REFUSALS = {
         lambda job: job["spec"].update(codeSource={"repository": "https://me:x@git.example.org/a"}),
         "spec.codeSource.repository: Forbidden: everybody who sees the job would see these credentials",
     ),
+    "code with a password in clear text": Refusal(
+        lambda job: job["spec"].update(codeSource={"repository": "http://host/a", "secretName": "deploy"}),
+        "spec.codeSource.secretName: Forbidden: http:// would send the password of secretName in clear text",
+    ),
     "code from a command": Refusal(
         lambda job: job["spec"].update(codeSource={"repository": "ext::sh -c reboot"}),
         "spec.codeSource.repository: Invalid value: an address is https://…",

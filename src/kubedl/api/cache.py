@@ -26,6 +26,7 @@ NO_NAME = (
 )
 NAME_OF_JOB = "a name other than the job's: Fluid's pods have names like {cache}-worker-0, which are those of the job"
 ABSOLUTE = r"^/[^:]*$"  # as the API server wants it of every mount
+LONGEST_NAME, LONGEST_PATH = 63, 4096
 NO_PATH = "the directory in which containers find the data: an absolute path without ':'"
 
 MediumType = Literal["MEM", "SSD", "HDD"]
@@ -125,9 +126,10 @@ class Options(Record, frozen=True):
 class CacheBackendSpec(Record, frozen=True):
     """What is cached, and how."""
 
-    name: Annotated[str, Meta(max_length=63, description="The name of the backend.")] = ""
+    name: Annotated[str, Meta(max_length=LONGEST_NAME, description="The name of the backend.")] = ""
     mount_path: Annotated[
-        str, Meta(max_length=4096, description="Where a job's containers find the data; of meaning in a job only.")
+        str,
+        Meta(max_length=LONGEST_PATH, description="Where a job's containers find the data; of meaning in a job only."),
     ] = ""
     dataset: Annotated[Dataset, Meta(description="The data.")] | None = None
     cache_engine: Annotated[CacheEngine, Meta(description="What caches it.")] | None = None

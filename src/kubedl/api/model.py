@@ -3,7 +3,6 @@
 A job has a version's fields as `spec.modelVersion`, from which the version is made when the job has succeeded.
 """
 
-import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, ClassVar, Literal
@@ -16,6 +15,7 @@ from kubedl.api.model_storage import Storage
 from kubedl.schema.crd import Column, CustomResource
 from kubedl.schema.structural import Rule
 from kubedl.wire.meta import Key, ObjectMeta, Record, Resource
+from kubedl.wire.pattern import Pattern
 
 GROUP = "model.kubedl.io"
 VERSION = "v1alpha1"
@@ -26,6 +26,7 @@ REPOSITORY = rf"^{image_names.REPOSITORY}$"
 TAG = rf"^({image_names.TAG})?$"
 BY_DIGEST = r"^(\S+@sha256:[0-9a-f]{64})?$"
 DIGEST = r"^sha256:[0-9a-f]{64}$"
+LONGEST = 1024  # of the texts that these are held against
 
 NO_NAME = "the Model that gets a new version: lower-case letters, digits, '-' and '.'"
 NO_REPOSITORY = "the repository that the image is pushed to, as in modelhub/resnet, without a tag"
@@ -254,9 +255,9 @@ def complaint(wish: ModelOutput) -> str | None:
         ("imageTag", wish.image_tag, TAG, NO_TAG),
         ("parent", wish.parent, BY_DIGEST, NO_PARENT),
     ):
-        if not re.fullmatch(pattern, value):
+        if not Pattern(pattern, LONGEST).fullmatch(value):
             return f"{field}: {words}"
-    if re.match(image_names.REFERRERS, wish.image_tag):
+    if Pattern(image_names.REFERRERS, LONGEST).match(wish.image_tag):
         return f"imageTag: {NO_TAG}"
     return model_storage.complaint(wish.storage) if wish.storage is not None else f"storage: {NO_STORAGE}"
 

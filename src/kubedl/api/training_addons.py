@@ -17,11 +17,15 @@ _USER = r"([A-Za-z0-9_][A-Za-z0-9_.-]*@)?"
 # A known protocol, or user@host:path. Whatever begins with '-' would be an option of git, `ext::` runs a command, and
 # a path would be one of the container's own.
 ADDRESS = rf"^((https?|git)://{_HOST}(:[0-9]+)?/[!-~]*|ssh://{_USER}{_HOST}(:[0-9]+)?/[!-~]*|{_USER}{_HOST}:/?[!-,.0-9;-~][!-~]*)$"
+LONGEST_ADDRESS, LONGEST_NAME, LONGEST_DIRECTORY, LONGEST_ROOT, LONGEST_IMAGE = 2048, 255, 255, 1024, 1024
+MOST_VARIABLES = 32
+LONGEST_LOG_DIR = 4096
 CREDENTIALS = r"^https?://[^/]*@|^[A-Za-z+]+://[^/@]*:[^/@]*@"
 NAME_IN_GIT = r"^[A-Za-z0-9_][A-Za-z0-9._/#+@=-]*$"
 DIRECTORY = r"^[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*$"
 ABSOLUTE = r"^(/[A-Za-z0-9_][A-Za-z0-9_.-]*)+$"
 
+IN_CLEAR_TEXT = "http:// would send the password of secretName in clear text; take https:// or ssh://, or no Secret"
 NO_ADDRESS = "an address is https://…, http://…, ssh://…, git://… or user@host:path"
 NO_CREDENTIALS = (
     "everybody who sees the job would see these credentials; put them into a Secret (username and password, or "
@@ -49,32 +53,39 @@ class CodeSource(Record, frozen=True):
 
     repository: Annotated[
         str,
-        Meta(min_length=1, max_length=2048, description="The repository's address, without user name and password."),
+        Meta(
+            min_length=1,
+            max_length=LONGEST_ADDRESS,
+            description="The repository's address, without user name and password.",
+        ),
     ]
     branch: Annotated[
         str,
-        Meta(max_length=255, description="The branch whose newest commit is taken; the repository's own by default."),
+        Meta(
+            max_length=LONGEST_NAME,
+            description="The branch whose newest commit is taken; the repository's own by default.",
+        ),
     ] = ""
     revision: Annotated[
-        str, Meta(max_length=255, description="The commit, or a tag or branch, that is taken instead.")
+        str, Meta(max_length=LONGEST_NAME, description="The commit, or a tag or branch, that is taken instead.")
     ] = ""
     destination: Annotated[
         str,
         Meta(
-            max_length=255,
+            max_length=LONGEST_DIRECTORY,
             description="The directory that the code is in, below each container's workingDir, or below rootPath where "
             "it has none. By default the repository's name.",
         ),
     ] = ""
     root_path: Annotated[
-        str, Meta(max_length=1024, description="Where the code is in containers that have no workingDir.")
+        str, Meta(max_length=LONGEST_ROOT, description="Where the code is in containers that have no workingDir.")
     ] = "/code"
     secret_name: Annotated[
         str,
         Meta(
             max_length=253,
             description="A Secret with username and password (kubernetes.io/basic-auth), or with ssh-privatekey "
-            "(kubernetes.io/ssh-auth) and known_hosts.",
+            "(kubernetes.io/ssh-auth) and known_hosts. Not with an address of http://, which would send it in clear.",
         ),
     ] = ""
     depth: Annotated[int, Meta(ge=0, le=2**31 - 1, description="How many commits are fetched; 0 fetches all.")] = 1
@@ -82,11 +93,13 @@ class CodeSource(Record, frozen=True):
         int, Meta(ge=1, le=100, description="After so many failures in a row the code counts as not to be had.")
     ] = 3
     image: Annotated[
-        str, Meta(max_length=1024, description="An image with git and sh. The operator has a default.")
+        str, Meta(max_length=LONGEST_IMAGE, description="An image with git and sh. The operator has a default.")
     ] = ""
     env: Annotated[
         tuple[Opaque, ...],
-        Meta(max_length=32, description="Further variables for git, as in a container: a proxy, for example."),
+        Meta(
+            max_length=MOST_VARIABLES, description="Further variables for git, as in a container: a proxy, for example."
+        ),
     ] = ()
     resources: Annotated[
         Opaque | None, Meta(description="What fetching may use, as in a container. Small by default.")
@@ -97,6 +110,12 @@ class CodeSource(Record, frozen=True):
             f"!self.repository.matches(r'{CREDENTIALS}')", NO_CREDENTIALS, ".repository", reason="FieldValueForbidden"
         ),
         Rule(f"self.repository.matches(r'{ADDRESS}')", NO_ADDRESS, ".repository"),
+        Rule(
+            "!self.repository.startsWith('http://') || !has(self.secretName) || self.secretName == ''",
+            IN_CLEAR_TEXT,
+            ".secretName",
+            reason="FieldValueForbidden",
+        ),
         _matches("branch", NAME_IN_GIT, NO_NAME),
         _matches("revision", NAME_IN_GIT, NO_NAME),
         _matches("destination", DIRECTORY, NO_DIRECTORY),
@@ -114,7 +133,7 @@ class TensorBoard(Record, frozen=True):
         str,
         Meta(
             min_length=1,
-            max_length=4096,
+            max_length=LONGEST_LOG_DIR,
             description="Where the logs are: a directory of a volume that the replicas mount, or an address that "
             "TensorBoard can read.",
         ),
@@ -128,3 +147,13 @@ class TensorBoard(Record, frozen=True):
     resources: Annotated[Opaque | None, Meta(description="What it may use, as in a container. Small by default.")] = (
         None
     )
+
+
+def has_credentials(address: str) -> bool:
+    """What CREDENTIALS says, in one pass: a user name with http, a password with any protocol."""
+    protocol, found, rest = address.partition("://")
+    server, _, _ = rest.partition("/")
+    if not found or not protocol.replace("+", "a").isalpha() or not protocol.isascii():
+        return False
+    user, at, _ = server.partition("@")
+    return bool(at) and (protocol in {"http", "https"} or ":" in user)

@@ -22,6 +22,7 @@ from kubedl.wire.meta import Key, ObjectT, Record, Resource
 CALL_SECONDS = 30.0
 BUSY_TRIES = 6
 BUSY_PAUSE = 1.0  # seconds, when the server names none
+LONGEST_PAUSE = 60.0  # a webhook may answer 429 too, and name a day
 NAME = "kubedl"  # our user agent, from which the server takes the manager of the fields that we write
 
 Body = Mapping[str, Any] | msgspec.Struct
@@ -193,7 +194,7 @@ class Client:
         after = head.headers.get(b"retry-after", b"")
         error = refusal(head.status, body, float(after) if after.isdigit() else None)
         if isinstance(error, BusyError):
-            self._limiter.pause(error.retry_after or BUSY_PAUSE)
+            self._limiter.pause(min(error.retry_after or BUSY_PAUSE, LONGEST_PAUSE))
         elif isinstance(error, UnauthorizedError) and self._credentials.token is not None:
             self._credentials.token.refused()
         return error

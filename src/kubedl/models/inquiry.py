@@ -4,7 +4,6 @@ Both are words for people. Nothing that is decided depends on them, so whatever 
 """
 
 import asyncio
-import re
 from collections.abc import Awaitable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,11 +16,12 @@ from kubedl.models.build_pod import CONTAINER
 from kubedl.wire import codec
 from kubedl.wire.core import EVENTS, PODS, Pod
 from kubedl.wire.meta import Record
+from kubedl.wire.pattern import Pattern
 
 PATIENCE = 3.0  # seconds; the kubelet of a lost node answers never
 LONGEST_LINE = 512  # bytes of a log
 MOST_EVENTS = 50
-PROGRESS = re.compile(r"progress ([0-9]{1,18})/([0-9]{1,18}) ")
+PROGRESS = Pattern(r"progress ([0-9]{1,18})/([0-9]{1,18}) ", LONGEST_LINE)
 NOT_OF_MOUNTS = ("Failed", "FailedScheduling", "BackOff")  # the pod's own status says these better
 
 T = TypeVar("T")

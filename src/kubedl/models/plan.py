@@ -6,7 +6,6 @@ has; a build that trying again cannot help, or that failed often enough, has fai
 waits for somebody to put a Secret right, does not count; it is tried again, more and more seldom.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -19,6 +18,7 @@ from kubedl.models.build_pod import CONTAINER, attempt_of
 from kubedl.models.order import PERMANENT, Answer
 from kubedl.wire import codec
 from kubedl.wire.core import Pod, Terminated
+from kubedl.wire.pattern import Pattern
 
 FAILURES = 6  # that are borne
 UNCOUNTED = ("Unauthorized", "Stopped")  # reasons of the packer
@@ -31,6 +31,7 @@ OVER = ("Succeeded", "Failed")
 STARTING = "the build pod is starting"
 PULLING = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull")
 NOT_STARTED = ("CreateContainerConfigError", "CreateContainerError", "RunContainerError")
+_DIGEST = Pattern(DIGEST, longest=71)
 
 
 @dataclass(frozen=True)
@@ -173,7 +174,7 @@ def _underway(sight: Sight, pod: Pod) -> tuple[str, str]:
 def _ended(sight: Sight, attempt: int, pod: Pod) -> Decision:
     final = next((one.state.terminated for one in pod.status.container_statuses if one.name == CONTAINER), None)
     answer = _answer(final)
-    if final is not None and final.exit_code == 0 and re.fullmatch(DIGEST, answer.digest):
+    if final is not None and final.exit_code == 0 and _DIGEST.fullmatch(answer.digest):
         return Decision(_built(sight, attempt, answer), delete=True)
     end = _judged(pod, final, answer)
     failures = sight.version.status.failures + end.counts
@@ -193,7 +194,7 @@ def _ended(sight: Sight, attempt: int, pod: Pod) -> Decision:
 
 def _built(sight: Sight, attempt: int, answer: Answer) -> ModelVersionStatus:
     version, repository = sight.version, sight.version.spec.image_repo
-    artifact = re.fullmatch(DIGEST, answer.artifact_digest)
+    artifact = _DIGEST.fullmatch(answer.artifact_digest)
     known = {
         "image": f"{repository}@{answer.digest}",
         "image_build_phase": "ImageBuildSucceeded",

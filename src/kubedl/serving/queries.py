@@ -4,7 +4,6 @@ Nobody else words a question: whoever may ask a Prometheus anything learns what 
 """
 
 import math
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
@@ -28,7 +27,8 @@ class Target:
     @property
     def backend(self) -> str:
         """What Traefik calls it, in its metrics too. It knows no two dashes in a row."""
-        return re.sub("-+", "-", f"{self.namespace}-{self.service}-http-{self.port}") + "@kubernetesgateway"
+        parts = f"{self.namespace}-{self.service}-http-{self.port}".split("-")
+        return "-".join(part for part in parts if part) + "@kubernetesgateway"
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,15 @@
 """Kubernetes quantities ("500m", "16Gi") as whole numbers, rounded up as Kubernetes does."""
 
 import math
-import re
 from decimal import Decimal
+
+from kubedl.wire.pattern import Pattern
 
 Quantity = int | float | str
 
 # For a schema: what the API server takes for a quantity, with exponents that can be computed.
 PATTERN = r"^\+?([0-9]{1,20}(\.[0-9]{0,20})?|\.[0-9]{1,20})([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$"
-_PARTS = re.compile(PATTERN)
+_PARTS = Pattern(PATTERN, longest=64)
 _DECIMAL = {suffix: Decimal(10) ** (3 * power) for power, suffix in enumerate("num kMGTPE", -3)}
 _BINARY = {f"{suffix}i": Decimal(1024) ** power for power, suffix in enumerate("KMGTPE", 1)}
 _SUFFIXES = {**_DECIMAL, **_BINARY}

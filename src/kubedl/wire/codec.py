@@ -11,7 +11,8 @@ import msgspec
 T = TypeVar("T")
 
 MalformedError = msgspec.ValidationError
-UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError)  # not JSON, or not of the type asked for
+# Not JSON, not of the type asked for, or nested deeper than the interpreter goes.
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class Opaque:

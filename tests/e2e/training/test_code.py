@@ -10,6 +10,7 @@ from testbed.api import Object, is_true
 from testbed.errors import TestbedError
 from testbed.waiting import until
 from tests.builders import PodBuilder, headless_service
+from tests.certificates import self_signed
 from tests.e2e.training.jobs import API_VERSION, MOUNTED_SCRIPTS, SCRIPTS_MAP, scripts
 from tests.e2e.workspace import Workspace
 
@@ -32,19 +33,22 @@ class Repository:
         self._workspace = workspace
         workspace.create("configmaps", scripts())
         workspace.create("services", headless_service(SERVER))
+        workspace.create("secrets", {"metadata": {"name": "tls"}, "stringData": {"server.pem": self_signed(SERVER)}})
         command = f"git init -q --bare -b main /srv/model.git && exec python3 {MOUNTED_SCRIPTS}/git_server.py"
         volumes = [{"name": "scripts", "configMap": {"name": SCRIPTS_MAP}}, {"name": "srv", "emptyDir": {}}]
+        volumes.append({"name": "tls", "secret": {"secretName": "tls"}})
         mounts = [{"name": "scripts", "mountPath": MOUNTED_SCRIPTS}, {"name": "srv", "mountPath": "/srv"}]
+        mounts.append({"name": "tls", "mountPath": "/tls"})
         names = {"GIT_AUTHOR_NAME": "a", "GIT_COMMITTER_NAME": "a", "HOME": "/srv"}
         names |= {"GIT_AUTHOR_EMAIL": "a@example.org", "GIT_COMMITTER_EMAIL": "a@example.org"}
         server = PodBuilder(SERVER, image, {"volumes": volumes}, {"volumeMounts": mounts}).environment(**names)
-        known = f"/srv 0.0.0.0 {PORT} {USER} '{PASSWORD}'"
+        known = f"/srv 0.0.0.0 {PORT} /tls/server.pem {USER} '{PASSWORD}'"
         workspace.start(server.running("sh", "-c", f"{command} {known}").named_in(SERVER))
         workspace.running(SERVER, deadline=START)
 
     @property
     def address(self) -> str:
-        return f"http://{SERVER}.{SERVER}.{self._workspace.namespace}.svc:{PORT}/model.git"
+        return f"https://{SERVER}.{SERVER}.{self._workspace.namespace}.svc:{PORT}/model.git"
 
     def push(self, words: str) -> str:
         """A commit whose program says these words; returns its number."""
@@ -97,12 +101,17 @@ def submit(workspace: Workspace, image: str, address: str, password: str) -> Non
     container = {"name": "tensorflow", "workingDir": "/tmp"}  # noqa: S108 - in the container
     template = PodBuilder("trained", image, container=container).running("python3", "model/train.py").build()
     source = {"repository": address, "branch": "main", "image": image, "secretName": "deploy", "maxFailures": 2}
+    trusting = [{"name": "GIT_SSL_NO_VERIFY", "value": "1"}]
     role = {"replicas": 2, "template": {"spec": template["spec"]}}
     body = {
         "apiVersion": API_VERSION,
         "kind": "TFJob",
         "metadata": {"name": "trained"},
-        "spec": {"codeSource": source, "restartScope": "Replica", "tfReplicaSpecs": {"Worker": role}},
+        "spec": {
+            "codeSource": {**source, "env": trusting},
+            "restartScope": "Replica",
+            "tfReplicaSpecs": {"Worker": role},
+        },
     }
     workspace.cluster.api.create(f"/apis/{API_VERSION}/namespaces/{workspace.namespace}/tfjobs", body)
 
@@ -141,7 +150,7 @@ def _find(workspace: Workspace, name: str) -> Object | None:
 def _answers(workspace: Workspace) -> bool:
     """Whether there is a repository, after which it is served: any answer will do."""
     try:
-        workspace.execute(SERVER, "curl", "-s", "-o", "/dev/null", f"http://127.0.0.1:{PORT}/")
+        workspace.execute(SERVER, "curl", "-sk", "-o", "/dev/null", f"https://127.0.0.1:{PORT}/")
     except TestbedError:
         return False
     return True

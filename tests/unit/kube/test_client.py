@@ -175,6 +175,17 @@ async def test_a_busy_server_is_left_alone_by_everybody(connect: Connect, script
     assert sorted(call.path[-1] for call in script.received) == ["a", "a", "b"]
 
 
+async def test_nobody_can_silence_the_process_for_a_day(connect: Connect, script: Script) -> None:
+    """A webhook may answer 429 as the server does, and name any time."""
+    gate = _Gate()
+    script.plan(status(429, "TooManyRequests", Retry_After="86400"))
+    call = asyncio.ensure_future(connect(limiter=gate).get(PODS, KEY))
+    await asyncio.wait_for(gate.paused.wait(), 10)
+    assert gate.pauses == [60]
+    gate.open.set()
+    await call
+
+
 async def test_a_server_that_stays_busy_is_an_error(connect: Connect, script: Script) -> None:
     class _Tireless(_Gate):
         async def take(self) -> None:

@@ -58,7 +58,10 @@ def test_an_error_names_the_field() -> None:
         codec.decode(b'{"template": {}, "replicas": "two"}', Holder)
 
 
-@pytest.mark.parametrize("data", [b"", b"<html>", b"\xff\xff", b'"\xff"', b'{"template": 1}'])
+DEEP = b'{"template": {"a": ' + b"[" * 100_000 + b"]" * 100_000 + b"}}"
+
+
+@pytest.mark.parametrize("data", [b"", b"<html>", b"\xff\xff", b'"\xff"', b'{"template": 1}', DEEP])
 def test_everything_that_cannot_be_read_is_told_alike(data: bytes) -> None:
     with pytest.raises(codec.UNREADABLE):
         codec.decode(data, Holder)

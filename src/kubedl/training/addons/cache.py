@@ -4,8 +4,6 @@ The cache itself is a CacheBackend, which has a controller of its own. Here it i
 claim is there, since a pod that waits for a claim says so to nobody.
 """
 
-import re
-
 from kubedl.api import cache as rules
 from kubedl.api.cache import CacheBackend, CacheBackendSpec
 from kubedl.api.conditions import find
@@ -13,9 +11,12 @@ from kubedl.api.training import TrainingJob
 from kubedl.training.addons.addon import Addon, AddonError, Body
 from kubedl.training.job import Job
 from kubedl.training.snapshot import Settings
+from kubedl.wire.pattern import Pattern
 
 VOLUME = "cachevolume"
 VARIABLE = "KUBEDL_CACHE_NAME"
+
+_NAME, _PATH = Pattern(rules.NAME, rules.LONGEST_NAME), Pattern(rules.ABSOLUTE, rules.LONGEST_PATH)
 
 Obstacle = tuple[str, str]  # reason and message
 
@@ -28,11 +29,11 @@ class DatasetCache(Addon):
         wish: CacheBackendSpec | None = made.spec.cache_backend
         if wish is None:
             return
-        if not re.fullmatch(rules.NAME, wish.name):
+        if not _NAME.fullmatch(wish.name):
             raise _refused(f"spec.cacheBackend.name: {rules.NO_NAME}")
         if wish.name == made.metadata.name:
             raise _refused(f"spec.cacheBackend.name: {rules.NAME_OF_JOB}")
-        if not re.fullmatch(rules.ABSOLUTE, wish.mount_path):
+        if not _PATH.fullmatch(wish.mount_path):
             raise _refused(f"spec.cacheBackend.mountPath: {rules.NO_PATH}")
 
     def complete(self, pod: Body, job: Job, settings: Settings) -> None:

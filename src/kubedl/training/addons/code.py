@@ -6,7 +6,6 @@ other pod is made, and from then on is what everybody fetches. `sync_status` rea
 """
 
 import posixpath
-import re
 from typing import Any
 
 import msgspec
@@ -20,6 +19,7 @@ from kubedl.training.addons.git_script import PROTOCOLS, SCRIPT
 from kubedl.training.job import Job
 from kubedl.training.snapshot import Settings
 from kubedl.wire import codec
+from kubedl.wire.pattern import Pattern
 
 ANNOTATION = "kubedl.io/git-sync-config"
 CONTAINER = "git-sync-code"
@@ -27,9 +27,16 @@ VOLUME = "git-sync"
 SECRET_VOLUME, SECRET_PATH = "git-sync-secret", "/etc/kubedl/git"
 USERS_VOLUME, USERS = "git-sync-users", "training.kubedl.io/git-sync-users"
 RESULT = "/dev/termination-log"
-WHOLE = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")  # a commit's full number
+WHOLE = Pattern(r"[0-9a-f]{40}([0-9a-f]{24})?", longest=64)  # a commit's full number
+LONGEST_ANNOTATION = 65_536  # characters; the 32 variables are the only part of it that has no bound of its own
 # Requests equal limits: a pod whose containers are guaranteed their resources stays so.
 RESOURCES = {"requests": {"cpu": "250m", "memory": "512Mi"}, "limits": {"cpu": "250m", "memory": "512Mi"}}
+
+
+_ADDRESS = Pattern(rules.ADDRESS, rules.LONGEST_ADDRESS)
+_NAME = Pattern(rules.NAME_IN_GIT, rules.LONGEST_NAME)
+_DIRECTORY = Pattern(rules.DIRECTORY, rules.LONGEST_DIRECTORY)
+_ROOT = Pattern(rules.ABSOLUTE, rules.LONGEST_ROOT)
 
 
 class _Variable(msgspec.Struct, frozen=True):
@@ -121,7 +128,7 @@ def wish(made: TrainingJob) -> tuple[CodeSource, str] | None:
 
 def destination(source: CodeSource) -> str:
     """The directory below workingDir that the code is in: the repository's name unless somebody says otherwise."""
-    return source.destination or re.split("[/:]", source.repository.rstrip("/"))[-1].removesuffix(".git")
+    return source.destination or source.repository.rstrip("/").replace(":", "/").rpartition("/")[2].removesuffix(".git")
 
 
 def is_wanted(made: TrainingJob) -> bool:
@@ -143,6 +150,8 @@ def revision(made: TrainingJob) -> str:
 
 def _from_annotation(text: str) -> tuple[CodeSource, str]:
     place = f"annotation {ANNOTATION}"
+    if len(text) > LONGEST_ANNOTATION:
+        raise _refused(f"{place}: it has {len(text)} characters, and may have {LONGEST_ANNOTATION}")
     try:
         config = codec.decode(text, _Config)
     except codec.UNREADABLE as error:
@@ -155,7 +164,7 @@ def _from_annotation(text: str) -> tuple[CodeSource, str]:
     if not 0 < failures <= 100:
         raise _refused(f"{place}: maxFailures: a number from 1 to 100; nothing is tried for ever")
     key = config.ssh_file or ""
-    if key and not re.fullmatch(rules.ABSOLUTE, key):
+    if key and not _ROOT.fullmatch(key):
         raise _refused(f"{place}: sshFile: {rules.NO_ROOT}")
     source = CodeSource(
         repository=config.source,
@@ -173,17 +182,27 @@ def _from_annotation(text: str) -> tuple[CodeSource, str]:
 
 def _checked(source: CodeSource, place: str) -> CodeSource:
     """The API server has checked a field already, but an object may be older than its rules."""
-    if re.search(rules.CREDENTIALS, source.repository):
+    _check_lengths(source, place)
+    if rules.has_credentials(source.repository):
         raise _refused(f"{place}: the repository's address: {rules.NO_CREDENTIALS}")
-    if not re.fullmatch(rules.ADDRESS, source.repository):
+    if not _ADDRESS.fullmatch(source.repository):
         raise _refused(f"{place}: the repository's address: {rules.NO_ADDRESS}")
+    if source.secret_name and source.repository.startswith("http://"):
+        raise _refused(f"{place}: {rules.IN_CLEAR_TEXT}")
     for name in (source.branch, source.revision):
-        if name and not re.fullmatch(rules.NAME_IN_GIT, name):
+        if name and not _NAME.fullmatch(name):
             raise _refused(f"{place}: {rules.NO_NAME}")
-    if not re.fullmatch(rules.DIRECTORY, destination(source)):
+    if not _DIRECTORY.fullmatch(destination(source)):
         raise _refused(f"{place}: the destination: {rules.NO_DIRECTORY}")
-    if not re.fullmatch(rules.ABSOLUTE, source.root_path):
+    if not _ROOT.fullmatch(source.root_path):
         raise _refused(f"{place}: rootPath: {rules.NO_ROOT}")
+    _check_variables(source, place)
+    return source
+
+
+def _check_variables(source: CodeSource, place: str) -> None:
+    if len(source.env) > rules.MOST_VARIABLES:
+        raise _refused(f"{place}: there are {len(source.env)} variables, and may be {rules.MOST_VARIABLES}")
     for entry in source.env:
         try:
             name = codec.decode(entry.json, _Variable).name
@@ -191,7 +210,20 @@ def _checked(source: CodeSource, place: str) -> CodeSource:
             raise _refused(f"{place}: a variable: {error}") from error
         if name.startswith(("GIT_SYNC_", "KUBEDL_GIT_")):
             raise _refused(f"{place}: variable {name} has no meaning here; use the field that it stood for")
-    return source
+
+
+def _check_lengths(source: CodeSource, place: str) -> None:
+    """An annotation, unlike a field, may be as long as an object: nothing in it is matched before it is measured."""
+    for name, text, longest in (
+        ("the repository's address", source.repository, rules.LONGEST_ADDRESS),
+        ("the branch", source.branch, rules.LONGEST_NAME),
+        ("the revision", source.revision, rules.LONGEST_NAME),
+        ("the destination", source.destination, rules.LONGEST_DIRECTORY),
+        ("rootPath", source.root_path, rules.LONGEST_ROOT),
+        ("the image", source.image, rules.LONGEST_IMAGE),
+    ):
+        if len(text) > longest:
+            raise _refused(f"{place}: {name}: it has {len(text)} characters, and may have {longest}")
 
 
 def _environment(source: CodeSource, key: str, made: TrainingJob) -> list[Body]:
@@ -221,8 +253,9 @@ def _environment(source: CodeSource, key: str, made: TrainingJob) -> list[Body]:
 
 def _scope(repository: str) -> str | None:
     """The server to which credentials may be sent; None where ssh does it."""
-    found = re.match(r"(https?|git)://[^/]+", repository)
-    return found.group() if found else None
+    protocol, _, rest = repository.partition("://")
+    server = rest.partition("/")[0]
+    return f"{protocol}://{server}" if protocol in {"https", "http", "git"} and server else None
 
 
 def _user(spec: Body, main: str) -> int:

@@ -16,6 +16,7 @@ from kubedl.training.addons.addon import Addon, AddonError
 from kubedl.wire import codec
 
 ANNOTATION = "kubedl.io/tensorboard-config"
+LONGEST_ANNOTATION = 65_536  # characters
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,8 @@ def wish(made: TrainingJob) -> Board | None:
 
 def _from_annotation(text: str) -> Board:
     place = f"annotation {ANNOTATION}"
+    if len(text) > LONGEST_ANNOTATION:
+        raise _refused(f"{place}: it has {len(text)} characters, and may have {LONGEST_ANNOTATION}")
     try:
         config = codec.decode(text, _Config)
     except codec.UNREADABLE as error:
@@ -87,6 +90,8 @@ def _from_annotation(text: str) -> Board:
         )
     if not config.log_dir:
         raise _refused(f"{place}: logDir: where the logs are")
+    if len(config.log_dir) > rules.LONGEST_LOG_DIR or len(config.image or "") > rules.LONGEST_IMAGE:
+        raise _refused(f"{place}: logDir may have {rules.LONGEST_LOG_DIR} characters, image {rules.LONGEST_IMAGE}")
     lifetime = config.ttl_seconds_after_job_finished or 0
     if not 0 <= lifetime <= MOST:
         raise _refused(f"{place}: ttlSecondsAfterJobFinished: a number of seconds up to {MOST}")

@@ -1,17 +1,17 @@
 """exitCodes and oomPolicy: which endings of a container say that trying again may help. All others are permanent."""
 
-import re
 from functools import lru_cache
 
 from kubedl.training.job import JobRole
 from kubedl.wire.core import Terminated
+from kubedl.wire.pattern import Pattern
 
 # 128 + SIGINT, SIGKILL, SIGUSR1 (left to users) and SIGTERM: the process did not decide to end.
 RETRYABLE_EXITS = frozenset({130, 137, 138, 143})
 OUT_OF_MEMORY = "OOMKilled"  # what a kubelet writes when the kernel killed for want of memory
 HIGHEST = 255
 
-_RANGE = re.compile(r"([1-9][0-9]{0,2})(?:-([1-9][0-9]{0,2}))?", re.ASCII)
+_RANGE = Pattern(r"([1-9][0-9]{0,2})(?:-([1-9][0-9]{0,2}))?", longest=7)
 
 
 def is_retryable(ended: Terminated, role: JobRole) -> bool:

@@ -1,10 +1,11 @@
-"""A git server over HTTP that lets in only who knows the password: `git http-backend` behind the standard library.
+"""A git server over HTTPS that lets in only who knows the password: `git http-backend` behind the standard library.
 
-python3 git_server.py <directory with bare repositories> <address> <port> [<user> <password>]
+python3 git_server.py <directory with bare repositories> <address> <port> <key and certificate> <user> <password>
 """
 
 import base64
 import os
+import ssl
 import subprocess
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -13,10 +14,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 class Repositories(ThreadingHTTPServer):
     """Serves the bare repositories of a directory."""
 
-    def __init__(self, root: str, address: tuple[str, int], credentials: tuple[str, str] | None = None) -> None:
+    def __init__(self, root: str, address: tuple[str, int], certificate: str, credentials: tuple[str, str]) -> None:
         super().__init__(address, Request)
         self.root = root
         self.credentials = credentials
+        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        tls.load_cert_chain(certificate)
+        self.socket = tls.wrap_socket(self.socket, server_side=True)
 
 
 class Request(BaseHTTPRequestHandler):
@@ -63,8 +67,6 @@ class Request(BaseHTTPRequestHandler):
         self._answer(int(status.split()[0]), [(name, value) for name, value in fields if name != "Status"], content)
 
     def _is_known(self) -> bool:
-        if self.server.credentials is None:
-            return True
         wanted = base64.b64encode(":".join(self.server.credentials).encode()).decode()
         return self.headers.get("Authorization", "") == f"Basic {wanted}"
 
@@ -88,5 +90,5 @@ class Request(BaseHTTPRequestHandler):
 
 
 if __name__ == "__main__":
-    directory, address, port, *known = sys.argv[1:]
-    Repositories(directory, (address, int(port)), (known[0], known[1]) if known else None).serve_forever()
+    directory, address, port, certificate, user, password = sys.argv[1:]
+    Repositories(directory, (address, int(port)), certificate, (user, password)).serve_forever()

@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from typing import Any
 
 import pytest
@@ -133,6 +134,15 @@ def test_what_is_left_out_has_defaults() -> None:
         ({"source": ADDRESS, "envs": [{"value": "x"}]}, "a variable: Object missing required field `name`"),
         ({"source": ADDRESS, "envs": [{"name": "GIT_SYNC_PASSWORD", "value": "x"}]}, "has no meaning here"),
         ({"source": "https://git.example.org/~me"}, "the destination: a directory below rootPath"),
+        ({"source": "https://host/" + "a" * 2048}, "address: it has 2061 characters, and may have 2048"),
+        ({"source": ADDRESS, "branch": "a" * 256}, "the branch: it has 256 characters, and may have 255"),
+        ({"source": ADDRESS, "image": "a" * 1025}, "the image: it has 1025 characters, and may have 1024"),
+        ({"source": ADDRESS, "envs": [{"name": "A"}] * 33}, "there are 33 variables, and may be 32"),
+        ({"source": "a" * 65_536}, "it has 65550 characters, and may have 65536"),
+        (
+            '{"source": "x", "envs": [' + '{"a":' * 5000 + "1" + "}" * 5000 + "]}",
+            "annotation kubedl.io/git-sync-config",
+        ),
     ],
 )
 def test_an_annotation_that_cannot_be_honoured_is_refused(config: object, expected: str) -> None:
@@ -316,3 +326,51 @@ def test_no_annotation_is_an_error_of_ours(text: str) -> None:
     """It is refused, or a pod is made of it."""
     if not words(annotated(text)):
         render(annotated(text))
+
+
+def test_a_password_is_not_sent_in_clear_text() -> None:
+    """Over http everybody on the way reads it; without a Secret there is nothing to read."""
+    assert "would send the password" in words(sourced(repository="http://host/x.git", secretName="deploy"))
+    assert words(sourced(repository="http://host/x.git")) == ""
+    assert words(sourced(repository="https://host/x.git", secretName="deploy")) == ""
+
+
+FRAGMENTS = st.lists(st.sampled_from([*":/@.-a0[]+", "://", "a@", "x://", "https://", "/a", "a.", "-a"]), max_size=6)
+LENGTHS = st.sampled_from([255, 2048, 60_000, 262_000])
+
+
+@given(
+    start=FRAGMENTS,
+    repeated=FRAGMENTS,
+    end=FRAGMENTS,
+    length=LENGTHS,
+    key=st.sampled_from(["source", "branch", "revision", "destPath", "rootPath", "sshFile", "image", "depth"]),
+)
+@tried(200)
+def test_no_annotation_takes_long_to_check(
+    start: list[str], repeated: list[str], end: list[str], length: int, key: str
+) -> None:
+    """An annotation may have 256 KiB, and everybody else's jobs wait while it is checked."""
+    middle = "".join(repeated) or ":"
+    job = annotated({"source": ADDRESS, key: "".join(start) + middle * (length // len(middle)) + "".join(end)}).build()
+    began = time.thread_time()
+    addons.refusal(job)
+    code.revision(job)
+    assert time.thread_time() - began < 0.05
+
+
+def test_a_long_address_is_refused_quickly() -> None:
+    """One of colons alone once took minutes, in which the operator lost its lease and ended."""
+    for length in (40_000, 250_000):
+        job = annotated({"source": "x://" + ":" * length}).build()
+        began = time.thread_time()
+        assert addons.refusal(job) is not None
+        assert time.thread_time() - began < 0.05
+
+
+@given(text=st.text(alphabet="ahtps+:/@", max_size=24) | FRAGMENTS.map("".join))
+@tried(500)
+def test_credentials_are_found_as_the_api_servers_rule_finds_them(text: str) -> None:
+    """The rule is a regular expression, and our own reader is none."""
+    for address in (text, f"https://{text}", f"ssh://{text}"):
+        assert rules.has_credentials(address) is bool(re.search(rules.CREDENTIALS, address))

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.certificates import self_signed
 from tests.e2e.training.workloads.git_server import Repositories
 from tests.unit.training.addons.repositories import Repository, fetch
 
@@ -47,13 +48,14 @@ def public(tmp_path: Path) -> Iterator[Server]:
 
 @pytest.fixture
 def private(tmp_path: Path) -> Iterator[Server]:
-    """http:// for those who know the password."""
+    """https:// for those who know the password."""
     root = tmp_path / "private"
     root.mkdir()
-    with Repositories(str(root), ("127.0.0.1", 0), (USER, PASSWORD)) as server:
+    (tmp_path / "server.pem").write_text(self_signed("localhost"))
+    with Repositories(str(root), ("127.0.0.1", 0), str(tmp_path / "server.pem"), (USER, PASSWORD)) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
-        yield Server(f"http://127.0.0.1:{server.server_port}", root)
+        yield Server(f"https://127.0.0.1:{server.server_port}", root)
         server.shutdown()
         thread.join()
 
@@ -207,7 +209,7 @@ def test_no_other_server_gets_the_secret(private: Server, tmp_path: Path, secret
     modules = f'[submodule "module"]\n\tpath = module\n\turl = {elsewhere}/module.git\n'
     Repository.make(private.directory / "model.git").commit("one", modules=modules, parent=number)
     fetched = fetch(tmp_path, repository=f"{private.address}/model.git", secret=secret)
-    assert (fetched.exit_code, "could not read Username for 'http://localhost" in fetched.said) == (1, True)
+    assert (fetched.exit_code, "could not read Username for 'https://localhost" in fetched.said) == (1, True)
 
 
 def test_ssh_uses_the_key_of_the_secret_and_knows_its_hosts(tmp_path: Path, secret: Path) -> None:
