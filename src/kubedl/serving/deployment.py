@@ -127,7 +127,7 @@ def _template(servers: Servers, way: Way, packer_image: str) -> Body:
     container = frameworks.serving_container(spec)
     frameworks.complete(framework, container, model.name if model is not None else "", predictor.model_path)
     batching.add(framework, given, container, predictor.batching)
-    container.setdefault("readinessProbe", frameworks.readiness(framework, container))
+    frameworks.add_probes(framework, container)
     _drain(spec, container)
     if model is not None:
         for one in spec["containers"]:

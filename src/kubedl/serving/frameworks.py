@@ -1,10 +1,12 @@
 """The servers that are known: where they listen, how they say that they are ready, how they are told of the model.
 
 What the user wrote wins. A port is the container's port of that name, or what the server is told by its flag or its
-variable, or the server's own default; a command or arguments that are there are kept, and only added to.
+variable, or the server's own default; a command or arguments that are there are kept, and only added to. A container
+with arguments and no command still gets the model's path: without it vLLM serves its own default model, and the start
+script of TF Serving looks in another directory.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kubedl.api.inference import Framework
@@ -12,6 +14,8 @@ from kubedl.serving.template import Body
 
 MODEL = "{model}"  # in a path: the model's name
 PATH = "{path}"  # in arguments: where the model is
+STARTING: Mapping[str, int] = {"periodSeconds": 1, "timeoutSeconds": 2, "failureThreshold": 86400}  # a day
+SERVING: Mapping[str, int] = {"periodSeconds": 5, "timeoutSeconds": 5, "failureThreshold": 3}
 
 
 @dataclass(frozen=True)
@@ -24,14 +28,25 @@ class Port:
 
 
 @dataclass(frozen=True)
+class Flag:
+    """A flag about the model, unless the user gives it, or the variable that says the same."""
+
+    words: tuple[str, ...]
+    variable: str = ""
+
+
+@dataclass(frozen=True)
 class Server:
     """What is known of a server."""
 
     http: Port
     grpc: Port
     ready: str = ""  # the path that answers 200 when it is ready; none: that it listens must do
-    command: tuple[str, ...] = ()  # where the user gives neither command nor arguments
-    arguments: tuple[str, ...] = ()  # likewise
+    command: tuple[str, ...] = ()  # where the user gives no command
+    arguments: tuple[str, ...] = ()  # where the user gives neither command nor arguments
+    flags: tuple[Flag, ...] = ()  # where the user gives no command
+    chosen_by: tuple[str, ...] = ()  # flags, with dashes, by which a user names the model: then nothing is added
+    positional: bool = False  # whether a first argument that is no flag does so too
     variables: tuple[tuple[str, str], ...] = ()
     model_flag: str = ""  # that names the model
     model_variable: str = ""
@@ -42,7 +57,12 @@ SERVERS: Mapping[Framework, Server] = {
         http=Port(8501, "--rest_api_port"),
         grpc=Port(8500, "--port"),
         ready=f"/v1/models/{MODEL}",
-        arguments=("--port=9000", "--rest_api_port=8080", f"--model_name={MODEL}", f"--model_base_path={PATH}"),
+        arguments=("--port=9000", "--rest_api_port=8080"),
+        flags=(
+            Flag((f"--model_name={MODEL}",), "MODEL_NAME"),
+            Flag((f"--model_base_path={PATH}",), "MODEL_BASE_PATH"),
+        ),
+        chosen_by=("--model-config-file",),
         variables=(("MODEL_BASE_PATH", PATH), ("MODEL_NAME", MODEL)),
         model_flag="--model_name",
         model_variable="MODEL_NAME",
@@ -51,7 +71,9 @@ SERVERS: Mapping[Framework, Server] = {
         http=Port(8000, "--http-port"),
         grpc=Port(8001, "--grpc-port"),
         ready="/v2/health/ready",
-        arguments=("tritonserver", f"--model-repository={PATH}"),
+        arguments=("tritonserver",),
+        flags=(Flag((f"--model-repository={PATH}",)),),
+        chosen_by=("--model-store",),  # its former name
     ),
     "MLServer": Server(
         http=Port(8080, variable="MLSERVER_HTTP_PORT"),
@@ -64,6 +86,10 @@ SERVERS: Mapping[Framework, Server] = {
         grpc=Port(9000),
         ready="/health",
         command=("vllm", "serve", PATH),
+        # By its name, and by its path, as clients had to call it before it had a name.
+        flags=(Flag(("--served-model-name", MODEL, PATH)),),
+        chosen_by=("--model",),
+        positional=True,
     ),
     "Custom": Server(http=Port(8080), grpc=Port(9000)),
 }
@@ -80,18 +106,20 @@ def complete(framework: Framework, container: Body, model: str, path: str) -> No
     """Tell the server of the model, as far as the user has not."""
     server = SERVERS[framework]
     said = {MODEL: model or "model", PATH: path}
-    if not container.get("command") and not container.get("args"):
+    given = list(container.get("args") or ())
+    if not container.get("command") and (not given or (model and not _is_chosen(server, given))):
         if server.command:
             container["command"] = [_filled(word, said) for word in server.command]
-        if server.arguments:
-            container["args"] = [_filled(word, said) for word in server.arguments]
+        added = [*(() if given else server.arguments), *_missing(server, given, container)]
+        if added:
+            container["args"] = [*given, *(_filled(word, said) for word in added)]
     names = {variable.get("name") for variable in container["env"]}
-    added = [
+    variables = [
         {"name": name, "value": _filled(value, said)}
         for name, value in server.variables
         if name not in names and (model or MODEL not in value)
     ]
-    container["env"] = [*added, *container["env"]]
+    container["env"] = [*variables, *container["env"]]
 
 
 def http_port(framework: Framework, container: Body) -> int:
@@ -104,25 +132,58 @@ def grpc_port(framework: Framework, container: Body) -> int:
     return _port(SERVERS[framework].grpc, container, "grpc")
 
 
-def readiness(framework: Framework, container: Body) -> Body:
-    """The probe of a container that has none of its own."""
-    server, port = SERVERS[framework], http_port(framework, container)
-    often = {"periodSeconds": 1, "timeoutSeconds": 2, "failureThreshold": 2}
-    if not server.ready:
-        return {"tcpSocket": {"port": port}, **often}
-    # The variable is read by the start script of the server's image, which a command takes the place of.
-    variable = "" if container.get("command") else server.model_variable
-    model = _told(Port(0, server.model_flag, variable), container) or "default"
-    return {"httpGet": {"path": _filled(server.ready, {MODEL: model}), "port": port}, **often}
+def add_probes(framework: Framework, container: Body) -> None:
+    """How the kubelet knows that the server answers, where the user does not say it.
+
+    A server that starts is asked every second, so that it serves as soon as it can; a large model may take hours. Later
+    it is asked seldom and has time to answer: servers that are overloaded must not leave all together. A server that
+    ends leaves at once, without a probe. Once it has started, no probe of ours restarts it.
+    """
+    if container.get("readinessProbe"):
+        return
+    question = _question(framework, container)
+    container["readinessProbe"] = {**question, **SERVING}
+    if not container.get("startupProbe") and not container.get("livenessProbe"):
+        container["startupProbe"] = {**question, **STARTING}
 
 
 def with_arguments(container: Body, *words: str) -> None:
     """Add flags that the user has not given."""
     given = [*(container.get("command") or ()), *(container.get("args") or ())]
-    present = {word.partition("=")[0] for word in given}
-    added = [word for word in words if word.partition("=")[0] not in present]
+    present = {_name(word) for word in given}
+    added = [word for word in words if _name(word) not in present]
     if added:
         container["args"] = [*(container.get("args") or ()), *added]
+
+
+def _question(framework: Framework, container: Body) -> Body:
+    server, port = SERVERS[framework], http_port(framework, container)
+    if not server.ready:
+        return {"tcpSocket": {"port": port}}
+    # The variable is read by the start script of the server's image, which a command takes the place of.
+    variable = "" if container.get("command") else server.model_variable
+    model = _told(Port(0, server.model_flag, variable), container) or "default"
+    return {"httpGet": {"path": _filled(server.ready, {MODEL: model}), "port": port}}
+
+
+def _is_chosen(server: Server, given: Sequence[str]) -> bool:
+    """Whether the user's arguments say which model is served."""
+    return (server.positional and not given[0].startswith("-")) or any(
+        _name(word) in server.chosen_by for word in given
+    )
+
+
+def _missing(server: Server, given: Sequence[str], container: Body) -> list[str]:
+    """The flags about the model that the user has not given."""
+    present = {_name(word) for word in given}
+    variables = {one.get("name") for one in container["env"]}
+    flags = (one for one in server.flags if _name(one.words[0]) not in present and one.variable not in variables)
+    return [word for flag in flags for word in flag.words]
+
+
+def _name(word: str) -> str:
+    """The name of a flag; some servers take it with `_` and with `-`."""
+    return word.partition("=")[0].replace("_", "-") if word.startswith("--") else ""
 
 
 def _port(port: Port, container: Body, name: str) -> int:

@@ -144,7 +144,14 @@ def test_what_the_user_wrote_wins() -> None:
             {"path": "/v2/health/ready", "port": 8080},
             [8080, 8081],
         ),
-        ("vLLM", ["vllm", "serve", "/m"], None, {}, {"path": "/health", "port": 8000}, [8000, 9000]),
+        (
+            "vLLM",
+            ["vllm", "serve", "/m"],
+            ["--served-model-name", "mnist", "/m"],
+            {},
+            {"path": "/health", "port": 8000},
+            [8000, 9000],
+        ),
         ("Custom", None, None, {}, None, [8080, 9000]),
     ],
 )
@@ -297,7 +304,7 @@ def test_batching_is_the_servers_own(framework: str, batching: dict[str, int], e
         [shown] = [volume["downwardAPI"] for volume in template["spec"]["volumes"] if "downwardAPI" in volume]
         assert shown["items"][0]["fieldRef"] == {"fieldPath": "metadata.annotations['serving.kubedl.io/batching']"}
     elif framework == "vLLM":
-        assert template["spec"]["containers"][0]["args"] == [expected]
+        assert template["spec"]["containers"][0]["args"][-1] == expected
     else:
         assert template["spec"]["initContainers"][0]["args"][-2:] == expected
 
