@@ -137,6 +137,13 @@ def test_values_that_mean_nothing_are_refused(helm: Helm, wrong: dict[str, Any])
         helm.template(wrong)
 
 
+@pytest.mark.parametrize("port", [443, 6443, 8443, 16443])
+def test_the_api_server_of_every_usual_distribution_can_be_reached(helm: Helm, port: int) -> None:
+    """Managed clusters, kubeadm and k3s, OpenShift and minikube, MicroK8s: by the port that its pods listen at."""
+    allowed = the(helm.template(), "NetworkPolicy")["spec"]["egress"]
+    assert port in {one["port"] for rule in allowed for one in rule["ports"]}
+
+
 def test_pods_are_as_restricted_wants_them(helm: Helm) -> None:
     """And cannot write to their own file system."""
     for spec in pods(helm.template(EVERYTHING)):
@@ -190,7 +197,7 @@ def test_the_network_policy_lets_through_what_the_operator_is_told_of(helm: Helm
     names, server, prometheus = policy["spec"]["egress"]
     protocols = {(port["port"], port["protocol"]) for port in names["ports"]}
     assert protocols == {(port, protocol) for port in (53, 5353) for protocol in ("UDP", "TCP")}
-    assert server == {"ports": [{"port": 443}, {"port": 6443}, {"port": 8443}]}
+    assert server == {"ports": [{"port": 443}, {"port": 6443}, {"port": 8443}, {"port": 16443}]}
     assert prometheus == {"ports": [{"port": 9090}]}
     further = {"to": [{"podSelector": {}}], "ports": [{"port": 9091}]}
     policy = the(helm.template({"networkPolicy": {"extraEgress": [further]}}), "NetworkPolicy")

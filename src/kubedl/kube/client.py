@@ -1,7 +1,8 @@
 """Calls to the API server. Each goes out once; what happened is returned or raised as a typed error.
 
 Only two refusals are answered here, because in both the server has done nothing: "come back later" (429) after the
-pause it asks for, and "who are you?" (401) once with a token fetched anew. Everything else is the caller's to judge.
+pause it asks for, and "who are you?" (401) once with a token or certificate read anew. Everything else is the
+caller's to judge.
 """
 
 import asyncio
@@ -125,7 +126,7 @@ class Client:
             try:
                 return await self._send(verb, resource, path, params, body, content)
             except UnauthorizedError:
-                if refused or self._credentials.token is None:
+                if refused or not self._credentials.renewable:
                     raise
                 refused = True
             except BusyError:
@@ -195,8 +196,8 @@ class Client:
         error = refusal(head.status, body, float(after) if after.isdigit() else None)
         if isinstance(error, BusyError):
             self._limiter.pause(min(error.retry_after or BUSY_PAUSE, LONGEST_PAUSE))
-        elif isinstance(error, UnauthorizedError) and self._credentials.token is not None:
-            self._credentials.token.refused()
+        elif isinstance(error, UnauthorizedError):
+            self._credentials.refused()
         return error
 
 

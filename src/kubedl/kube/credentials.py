@@ -1,23 +1,21 @@
 """Where the API server is and who we are: from a kubeconfig file or from inside a pod.
 
-A token that lives in a file is read again, because the kubelet replaces it: at latest after a minute, and at once when
-the server no longer knows it.
+Tokens and certificates that live in files are read again, because they are replaced while we run: at latest after a
+minute, and at once when the server no longer knows us or we no longer trust the server.
 """
 
 import asyncio
-import base64
 import os
-import ssl
 import subprocess
-import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-import yaml
-
+from kubedl.kube import kubeconfig
+from kubedl.kube.certificates import Certificates, TLSConfig
+from kubedl.kube.kubeconfig import Access, Entry, KubeconfigError
 from kubedl.wire import codec
 from kubedl.wire.meta import Record
 
@@ -67,19 +65,31 @@ class Credentials:
     """Enough to open connections."""
 
     server: str
-    tls: ssl.SSLContext | None
+    tls: TLSConfig | None
     token: Token | None = None
     namespace: str = "default"
 
+    @property
+    def renewable(self) -> bool:
+        """Whether a server that does not know us may do so after another look at token and certificates."""
+        return self.token is not None or self.tls is not None
 
-def load(kubeconfig: str | None) -> Credentials:
+    def refused(self) -> None:
+        """The server does not know us: read token and certificates again at the next use."""
+        if self.token is not None:
+            self.token.refused()
+        if self.tls is not None:
+            self.tls.suspect()
+
+
+def load(file: str | None) -> Credentials:
     """From the file named, else from the pod we run in, else from $KUBECONFIG or ~/.kube/config."""
-    if kubeconfig:
-        return from_kubeconfig(Path(kubeconfig))
+    if file:
+        return from_kubeconfig(Path(file))
     if "KUBERNETES_SERVICE_HOST" in os.environ:
         return in_cluster()
-    named = os.environ.get("KUBECONFIG", "").split(os.pathsep)[0]
-    return from_kubeconfig(Path(named) if named else Path.home() / ".kube" / "config")
+    named = [Path(path) for path in os.environ.get("KUBECONFIG", "").split(os.pathsep) if path]
+    return from_kubeconfig(*(named or [Path.home() / ".kube" / "config"]))
 
 
 def in_cluster(directory: Path = SERVICE_ACCOUNT) -> Credentials:
@@ -90,86 +100,49 @@ def in_cluster(directory: Path = SERVICE_ACCOUNT) -> Credentials:
     address = f"[{host}]" if ":" in host else host
     try:
         namespace = (directory / "namespace").read_text().strip()
-        tls = ssl.create_default_context(cafile=str(directory / "ca.crt"))
+        tls = TLSConfig(lambda: Certificates((directory / "ca.crt").read_bytes()))
     except OSError as error:
         raise CredentialsError(f"the pod's service account is not mounted: {error}") from error
     return Credentials(f"https://{address}:{port}", tls, _token_from_file(directory / "token"), namespace)
 
 
-def from_kubeconfig(path: Path) -> Credentials:
-    """As the current context of a kubeconfig says."""
+def from_kubeconfig(*paths: Path) -> Credentials:
+    """As the current context of a kubeconfig, or of several merged, says."""
     try:
-        config = yaml.safe_load(path.read_text())
-    except (OSError, yaml.YAMLError) as error:
-        raise CredentialsError(f"kubeconfig {path}: {error}") from error
-    if not isinstance(config, dict):
-        raise CredentialsError(f"kubeconfig {path}: not a mapping")
-    context = _named(config, "contexts", "context", config.get("current-context"), path)
-    cluster = _named(config, "clusters", "cluster", context.get("cluster"), path)
-    user = _named(config, "users", "user", context.get("user"), path)
-    server = str(cluster.get("server", "")).rstrip("/")
-    if not server:
-        raise CredentialsError(f"kubeconfig {path}: cluster {context.get('cluster')!r} has no server")
+        access = kubeconfig.read(paths)
+    except KubeconfigError as error:
+        raise CredentialsError(str(error)) from error
     try:
-        tls = _tls(cluster, user, path.parent) if server.startswith("https:") else None
+        tls = _tls(paths, access) if access.server.startswith("https:") else None
     except (OSError, ValueError) as error:  # not there, not base64, not a certificate
-        raise CredentialsError(f"kubeconfig {path}: certificates: {error}") from error
-    return Credentials(server, tls, _token(user, path.parent), str(context.get("namespace") or "default"))
+        raise CredentialsError(f"kubeconfig {os.pathsep.join(map(str, paths))}: certificates: {error}") from error
+    return Credentials(access.server, tls, _token(paths, access.user), access.namespace)
 
 
-def _named(config: dict[str, object], plural: str, singular: str, name: object, path: Path) -> dict[str, object]:
-    entries = config.get(plural)
-    known = {
-        entry.get("name"): entry[singular]
-        for entry in (entries if isinstance(entries, list) else [])
-        if isinstance(entry, dict) and isinstance(entry.get(singular), dict)
-    }
-    if name not in known:
-        there = ", ".join(map(str, known)) or "none"
-        asked = f"there is no {singular} named {name!r}" if name else f"no {singular} is chosen"
-        raise CredentialsError(f"kubeconfig {path}: {asked}; there are: {there}")
-    found: dict[str, object] = known[name]
-    return found
+def _tls(paths: Sequence[Path], access: Access) -> TLSConfig:
+    """Certificates are replaced in the files that a kubeconfig names, or in the kubeconfig."""
+    return TLSConfig(lambda: kubeconfig.read(paths).certificates(), access.cluster.text("tls-server-name") or None)
 
 
-def _tls(cluster: dict[str, object], user: dict[str, object], base: Path) -> ssl.SSLContext:
-    authority = _content(cluster, "certificate-authority", base)
-    tls = ssl.create_default_context(cadata=authority.decode() if authority else None)
-    if cluster.get("insecure-skip-tls-verify"):
-        tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
-    certificate, key = _content(user, "client-certificate", base), _content(user, "client-key", base)
-    if (certificate is None) != (key is None):
-        raise ValueError("a client certificate and its key go together")
-    if certificate and key:
-        # The ssl module takes client certificates from files only.
-        with tempfile.NamedTemporaryFile() as pair:
-            pair.write(certificate + b"\n" + key)
-            pair.flush()
-            tls.load_cert_chain(pair.name)
-    return tls
-
-
-def _content(entry: dict[str, object], name: str, base: Path) -> bytes | None:
-    if inline := entry.get(f"{name}-data"):
-        return base64.b64decode("".join(str(inline).split()), validate=True)
-    if file := entry.get(name):
-        return (base / str(file)).read_bytes()
-    return None
-
-
-def _token(user: dict[str, object], base: Path) -> Token | None:
-    if value := user.get("token"):
-        text = str(value)
-        return Token(lambda: (text, float("inf")))
-    if file := user.get("tokenFile"):
-        return _token_from_file(base / str(file))
-    if program := user.get("exec"):
+def _token(paths: Sequence[Path], user: Entry) -> Token | None:
+    if user.text("token"):
+        return Token(lambda: _token_in_kubeconfig(paths))
+    if file := user.text("tokenFile"):
+        return _token_from_file(user.directory / file)
+    if program := user.values.get("exec"):
         try:
             command = codec.decode(codec.encode(program), _Command)
         except codec.MalformedError as error:
             raise CredentialsError(f"the kubeconfig's command cannot be run: {error}") from error
-        return Token(lambda: _token_from_command(command, base))
+        return Token(lambda: _token_from_command(command, user.directory))
     return None
+
+
+def _token_in_kubeconfig(paths: Sequence[Path]) -> tuple[str, float]:
+    try:
+        return kubeconfig.read(paths).user.text("token"), REREAD_AFTER
+    except KubeconfigError as error:
+        raise CredentialsError(str(error)) from error
 
 
 def _token_from_file(path: Path) -> Token:

@@ -8,8 +8,11 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import NamedTuple
 from urllib.parse import urlsplit
+
+from kubedl.kube.certificates import TLSConfig
 
 Permit = Callable[[], None]  # asked when nothing is left to be waited for; raises if the request must not go out
 
@@ -30,7 +33,7 @@ class Head(NamedTuple):
 class Pool:
     """Connections to one server, kept for the next call."""
 
-    def __init__(self, server: str, tls: ssl.SSLContext | None, headers: str, sockets: int) -> None:
+    def __init__(self, server: str, tls: TLSConfig | None, headers: str, sockets: int) -> None:
         address = urlsplit(server)
         self._host = address.hostname or ""
         self._port = address.port or (443 if tls else 80)
@@ -50,8 +53,10 @@ class Pool:
                 permit()
                 head = await connection.send(self._request(method, target, headers, body))
                 answer = b"".join([part async for part in connection.parts()])
-            except BaseException:
+            except BaseException as error:
                 connection.drop()  # the answer may still come, and would be taken for the next one's
+                if self._tls is not None and isinstance(error, OSError):
+                    self._tls.suspect()  # TLS 1.3 says only now that a client's certificate is not taken
                 raise
             connection.idle_since = asyncio.get_running_loop().time()
             self._idle.append(connection)
@@ -77,16 +82,34 @@ class Pool:
             self._idle.pop().drop()
 
     async def _connection(self) -> "_Connection":
+        context = await self._context()
         while self._idle:
             connection = self._idle.pop()
-            if connection.reusable and asyncio.get_running_loop().time() - connection.idle_since < IDLE:
+            fresh = asyncio.get_running_loop().time() - connection.idle_since < IDLE
+            if connection.reusable and fresh and connection.context is context:
                 return connection
             connection.drop()
         return await self._open()
 
+    async def _context(self) -> ssl.SSLContext | None:
+        return await self._tls.context() if self._tls is not None else None
+
     async def _open(self) -> "_Connection":
-        loop = asyncio.get_running_loop()
-        return (await loop.create_connection(_Connection, self._host, self._port, ssl=self._tls))[1]
+        context = await self._context()
+        try:
+            return await self._connect(context)
+        except ssl.SSLError:
+            if self._tls is None:
+                raise
+            self._tls.suspect()
+            if (renewed := await self._tls.context()) is context:
+                raise
+            return await self._connect(renewed)  # nothing was sent on the other one
+
+    async def _connect(self, context: ssl.SSLContext | None) -> "_Connection":
+        loop, name = asyncio.get_running_loop(), self._tls.server_name if self._tls is not None else None
+        made = partial(_Connection, context)
+        return (await loop.create_connection(made, self._host, self._port, ssl=context, server_hostname=name))[1]
 
     def _request(self, method: str, target: str, headers: str, body: bytes | None) -> bytes:
         if " " in target or not target.isprintable():
@@ -99,7 +122,8 @@ class Pool:
 class _Connection(asyncio.Protocol):
     """One answer at a time. What arrives waits for its reader, which takes all of it before more can come."""
 
-    def __init__(self) -> None:
+    def __init__(self, context: ssl.SSLContext | None) -> None:
+        self.context = context  # one that was made with certificates of old is not used again
         self.idle_since = 0.0
         self._arrived = bytearray()
         self._reader: asyncio.Future[None] | None = None

@@ -9,6 +9,7 @@ import aiohttp
 
 from kubedl.api.inference import INFERENCES
 from kubedl.api.model import ModelVersion
+from kubedl.kube.tls import client_context
 from kubedl.kube.watch import Scope
 from kubedl.runtime.controller import Controller
 from kubedl.runtime.events import Recorder
@@ -94,7 +95,7 @@ def add_serving(
     )
     writer, place = Writer(manager.client, gate), Place(options.cluster_domain, options.inference_domain)
     applier = Applier(manager.client, gate)
-    session = aiohttp.ClientSession()
+    session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=client_context()))
 
     def wake(key: Key) -> None:
         controller.queue.add(key)

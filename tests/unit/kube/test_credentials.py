@@ -183,6 +183,59 @@ def test_a_file_that_is_no_kubeconfig_is_named(tmp_path: Path, text: str | None)
         from_kubeconfig(path)
 
 
+@pytest.mark.parametrize(
+    ("user", "cluster", "message"),
+    [
+        ({}, {"proxy-url": "http://proxy:3128"}, "cluster 'c' has proxy-url, which is not supported"),
+        ({"as": "somebody"}, {}, "user 'u' has as, which is not supported"),
+        ({"auth-provider": {"name": "gcp"}}, {}, "user 'u' has auth-provider, which is not supported"),
+    ],
+)
+def test_what_is_not_supported_is_refused_by_name(
+    write: Write, user: dict[str, Any], cluster: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(CredentialsError, match=message):
+        from_kubeconfig(write(user, cluster))
+
+
+async def test_several_files_are_merged_as_kubectl_merges_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first to have an entry wins, files that are missing are left out, and paths begin at their own file."""
+    mine, shared = tmp_path / "mine", tmp_path / "shared"
+    mine.mkdir()
+    shared.mkdir()
+    (mine / "token").write_text("my own")
+    context = {"cluster": "c", "user": "u", "namespace": "team"}
+    (mine / "config").write_text(
+        yaml.safe_dump({"users": [{"name": "u", "user": {"tokenFile": "token"}}], "current-context": "first"})
+    )
+    (shared / "config").write_text(
+        yaml.safe_dump(
+            {
+                "current-context": "second",
+                "contexts": [{"name": "first", "context": context}, {"name": "second", "context": {}}],
+                "clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:1"}}],
+                "users": [{"name": "u", "user": {"token": "shared"}}],
+            }
+        )
+    )
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    files = [mine / "config", tmp_path / "missing", shared / "config"]
+    monkeypatch.setenv("KUBECONFIG", os.pathsep.join(map(str, files)))
+    found = load(None)
+    assert (found.server, found.namespace, await _token(found)) == ("http://127.0.0.1:1", "team", "my own")
+    monkeypatch.setenv("KUBECONFIG", os.pathsep.join([str(tmp_path / "no"), str(tmp_path / "none")]))
+    with pytest.raises(CredentialsError, match="no such files"):
+        load(None)
+
+
+async def test_a_token_that_is_replaced_in_the_kubeconfig_is_read_again(write: Write) -> None:
+    found = from_kubeconfig(write({"token": "first"}))
+    assert await _token(found) == "first"
+    write({"token": "second"})
+    found.refused()
+    assert await _token(found) == "second"
+
+
 async def test_a_pod_is_its_service_account(
     tmp_path: Path, authority: Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from urllib.parse import SplitResult, unquote, urlsplit
 
+from kubedl.kube.tls import client_context
 from kubedl.models.packer.failure import PackingError
 
 PATIENCE = 60.0  # seconds for a connection, or for the next bytes of an answer
@@ -52,8 +53,8 @@ class Exchange:
     def __init__(self, insecure_host: str = "") -> None:
         self._insecure_host = insecure_host
         self._kept = threading.local()
-        self._strict = ssl.create_default_context()
-        self._lax = ssl.create_default_context()
+        self._strict = client_context()
+        self._lax = client_context()
         self._lax.check_hostname = False
         self._lax.verify_mode = ssl.CERT_NONE
         self._schemes: dict[str, str] = {}
