@@ -59,15 +59,19 @@ BREAKS = (
         1,
         "test_same_name.py",
         (
-            Edit("kubedl/training/controller.py", "return reference.uid if", "return reference.name if"),
-            Edit("kubedl/training/controller.py", "board = made.metadata.uid,", "board = made.metadata.name,"),
+            Edit(
+                "kubedl/runtime/store.py", "metadata.namespace, reference.uid)", "metadata.namespace, reference.name)"
+            ),
+            Edit(
+                "kubedl/runtime/store.py", "cls(made.metadata.namespace, made.metadata.uid)", "cls(*made.metadata.key)"
+            ),
         ),
     ),
     Break(
         "no-tombstones",
         2,
         "test_collected.py",
-        (Edit("kubedl/main/operator.py", ', remember="owner"', ""),),
+        (Edit("kubedl/main/operator.py", ", remember=BY_OWNER", ""),),
     ),
     Break(
         "no-fence",

@@ -12,7 +12,7 @@ from kubedl.api.model_volumes import CLAIM_NAMESPACE, PERSISTENT_VOLUMES
 from kubedl.kube.watch import Scope
 from kubedl.models import build_pod, catalogue, controller, prewarm, released
 from kubedl.models.catalogue import ModelController
-from kubedl.models.controller import BY_OWNER, ModelVersionController
+from kubedl.models.controller import ModelVersionController
 from kubedl.models.prewarm import PreWarming
 from kubedl.models.released import ReleasedVolumes
 from kubedl.runtime.controller import Controller, Reconcile
@@ -48,7 +48,7 @@ def add_modelling(
         return made
 
     versions = manager.cache(MODEL_VERSIONS, scope, {BY_MODEL: model_key})
-    pods = manager.cache(PODS, Scope(scope.namespace, labels=build_pod.VERSION_UID), {BY_OWNER: controller.owner})
+    pods = manager.cache(PODS, Scope(scope.namespace, labels=build_pod.VERSION_UID))
     gate = Gate({MODEL_VERSIONS: versions, PODS: pods})
     builds = ModelVersionController(
         controller.Caches(versions, pods),

@@ -33,12 +33,12 @@ from kubedl.runtime.gate import Gate
 from kubedl.runtime.leader import Election, Timing
 from kubedl.runtime.manager import Lead, Manager
 from kubedl.runtime.metrics import Metrics
-from kubedl.runtime.store import Store
+from kubedl.runtime.store import BY_OWNER, Store
 from kubedl.runtime.writer import Writer
 from kubedl.schema.rbac import FOLLOW, READ, Grant
 from kubedl.training import labels
 from kubedl.training.addons.board_controller import BoardController
-from kubedl.training.controller import Caches, JobController, owner
+from kubedl.training.controller import Caches, JobController
 from kubedl.training.kind import Kind
 from kubedl.training.kinds import all_kinds
 from kubedl.training.snapshot import Settings
@@ -181,8 +181,8 @@ async def _serve(options: argparse.Namespace) -> None:
 def _assemble(options: argparse.Namespace, manager: Manager, recorder: Recorder, metrics: Metrics) -> None:
     everywhere = Scope(options.namespace)
     ours = Scope(options.namespace, labels=labels.JOB_NAME)
-    pods = manager.cache(PODS, ours, {"owner": owner, "node": _node}, remember="owner")
-    services = manager.cache(SERVICES, ours, {"owner": owner})
+    pods = manager.cache(PODS, ours, {"node": _node}, remember=BY_OWNER)
+    services = manager.cache(SERVICES, ours)
     nodes: Store[Node] = Store() if options.without_cluster_role else manager.cache(NODES)
     backends = manager.cache(CACHE_BACKENDS, everywhere)
     followed: Followed = {}

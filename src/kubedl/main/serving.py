@@ -17,12 +17,12 @@ from kubedl.runtime.gate import Gate
 from kubedl.runtime.manager import Manager
 from kubedl.runtime.metrics import Metrics
 from kubedl.runtime.reflector import Reflector
-from kubedl.runtime.store import Index, Store
+from kubedl.runtime.store import Store
 from kubedl.runtime.writer import Writer
 from kubedl.serving import objects, queries
 from kubedl.serving.analysis import GatewayPage, Prometheus, Source
 from kubedl.serving.applier import Applier
-from kubedl.serving.controller import BY_LABEL, BY_NAMESPACE, BY_OWNER, GRANTS, Caches, InferenceController
+from kubedl.serving.controller import BY_LABEL, BY_NAMESPACE, GRANTS, Caches, InferenceController
 from kubedl.serving.measuring import Measurements
 from kubedl.serving.objects import AUTOSCALERS, DEPLOYMENTS, SCALED_OBJECTS, SLICES
 from kubedl.serving.provision import Provisioner
@@ -71,17 +71,16 @@ def add_serving(
 ) -> None:
     """Run the controller of Inferences. It starts without the caches of kinds that the cluster may not have."""
     ours = Scope(scope.namespace, labels=objects.INFERENCE)
-    made: dict[str, Index[objects.Scaler]] = {BY_OWNER: objects.owned}
     caches = Caches(
         inferences=manager.cache(INFERENCES, scope, {BY_NAMESPACE: lambda one: one.metadata.namespace}),
         versions=versions,
-        deployments=manager.cache(DEPLOYMENTS, ours, {BY_OWNER: objects.owned}),
-        services=manager.cache(SERVICES, ours, {BY_OWNER: objects.owned}),
-        autoscalers=manager.cache(AUTOSCALERS, ours, made),
+        deployments=manager.cache(DEPLOYMENTS, ours),
+        services=manager.cache(SERVICES, ours),
+        autoscalers=manager.cache(AUTOSCALERS, ours),
         slices=manager.cache(SLICES, ours, {BY_LABEL: objects.labelled}),
         pods=manager.cache(PODS, ours, {BY_LABEL: objects.labelled}),
         routes=_reflector(manager, HTTP_ROUTES, ours),
-        scaled=_reflector(manager, SCALED_OBJECTS, ours, made),
+        scaled=_reflector(manager, SCALED_OBJECTS, ours),
     )
     gate = Gate(
         {
@@ -145,11 +144,9 @@ def _source(session: aiohttp.ClientSession, options: Namespace) -> Source | None
     return GatewayPage(session, options.gateway_metrics) if options.gateway_metrics else None
 
 
-def _reflector(
-    manager: Manager, resource: Resource[ObjectT], scope: Scope, indexes: dict[str, Index[ObjectT]] | None = None
-) -> Reflector[ObjectT]:
+def _reflector(manager: Manager, resource: Resource[ObjectT], scope: Scope) -> Reflector[ObjectT]:
     """It knows, as its store does not, whether the cluster has the kind at all."""
-    manager.cache(resource, scope, indexes)
+    manager.cache(resource, scope)
     return manager.reflectors[-1]
 
 

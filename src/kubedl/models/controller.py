@@ -18,9 +18,8 @@ from kubedl.runtime.writer import OccupiedError, Writer, merge_changes
 from kubedl.schema.rbac import READ, Grant
 from kubedl.wire import codec
 from kubedl.wire.core import PODS, Pod
-from kubedl.wire.meta import Key, Object
+from kubedl.wire.meta import Key
 
-BY_OWNER = "owner"
 QUIET = ("Building", "ImageBuilt")  # reasons of which no warning is made
 NOT_MADE = "the build pod cannot be made"
 NEW = timedelta(seconds=10)  # a pod younger than this has no need to explain itself
@@ -39,16 +38,10 @@ GRANTS = (
 
 @dataclass(frozen=True)
 class Caches:
-    """What the controller reads. Pods are found by the uid of the version that owns them."""
+    """What the controller reads. Pods are found by the version that owns them."""
 
     versions: Store[ModelVersion]
     pods: Store[Pod]
-
-
-def owner(found: Object) -> str | None:
-    """The index of build pods: the uid of what controls them."""
-    reference = found.metadata.controller
-    return reference.uid if reference is not None else None
 
 
 class ModelVersionController:
@@ -84,7 +77,7 @@ class ModelVersionController:
         if version is None:
             self._heard.pop(key, None)
             return None
-        found = self._caches.pods.by(BY_OWNER, version.metadata.uid)
+        found = self._caches.pods.owned_by(version)
         pod = next((one for one in found if one.metadata.name == build_pod.name_of(version)), None)
         now = self._clock().replace(microsecond=0)
         heard = await self._listen(version, pod, now)

@@ -1,4 +1,7 @@
-"""A copy of the server's objects, found by key or by index.
+"""A copy of the server's objects, found by key, by owner or by index.
+
+Every store knows who controls its objects, by namespace and uid together. An owner reference is text that anybody can
+write into his own objects; in another namespace it says nothing.
 
 What is deleted can be remembered for the owner until it says that it has drawn its conclusions: a pod that succeeded
 and was collected a moment later must still count.
@@ -6,26 +9,48 @@ and was collected a moment later must still count.
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from typing import Generic
+from typing import Generic, NamedTuple
 
 import structlog
 
-from kubedl.wire.meta import Key, ObjectT
+from kubedl.wire.meta import Key, Object, ObjectT
 
 Index = Callable[[ObjectT], Hashable | None]
 Subscriber = Callable[[ObjectT | None, ObjectT | None], None]
 
+BY_OWNER = "owner"  # the index that every store has
+
 log = structlog.get_logger()
+
+
+class OwnerKey(NamedTuple):
+    """Who controls an object: one of that uid in the object's own namespace, and nobody elsewhere."""
+
+    namespace: str
+    uid: str
+
+    @classmethod
+    def itself(cls, made: Object) -> "OwnerKey":
+        """As which an object finds what it controls."""
+        return cls(made.metadata.namespace, made.metadata.uid)
+
+    @classmethod
+    def of(cls, found: Object) -> "OwnerKey | None":
+        """Who controls this object."""
+        reference = found.metadata.controller
+        return cls(found.metadata.namespace, reference.uid) if reference is not None else None
 
 
 class Store(Generic[ObjectT]):
     """Written by one reflector, read by everybody. Objects are frozen: a reader cannot spoil the copy."""
 
     def __init__(self, indexes: Mapping[str, Index[ObjectT]] | None = None, remember: str | None = None) -> None:
-        """`remember` names the index by whose value deleted objects are kept."""
+        """`remember` names the index by whose value deleted objects are kept; BY_OWNER is there without being given."""
         self.version = 0  # everything that the server did up to here is in the store
         self._objects: dict[Key, ObjectT] = {}
-        self._indexes = dict(indexes or {})
+        self._indexes: dict[str, Index[ObjectT]] = {BY_OWNER: OwnerKey.of, **(indexes or {})}
+        if self._indexes[BY_OWNER] != OwnerKey.of:
+            raise ValueError(f"the index {BY_OWNER!r} is the store's own")
         self._found: dict[str, dict[Hashable, dict[Key, ObjectT]]] = {name: defaultdict(dict) for name in self._indexes}
         self._remember = remember
         self._deleted: dict[Hashable, dict[str, ObjectT]] = defaultdict(dict)
@@ -45,6 +70,10 @@ class Store(Generic[ObjectT]):
         """All objects with that value in an index."""
         found = self._found[index].get(value)
         return list(found.values()) if found else []
+
+    def owned_by(self, owner: Object) -> list[ObjectT]:
+        """All objects that this one controls."""
+        return self.by(BY_OWNER, OwnerKey.itself(owner))
 
     def deleted(self, value: Hashable) -> list[ObjectT]:
         """What is gone but not yet forgotten, in its last state."""

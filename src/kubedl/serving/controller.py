@@ -45,7 +45,7 @@ from kubedl.wire import codec
 from kubedl.wire.core import Pod, Service
 from kubedl.wire.meta import Key, Object, Resource
 
-BY_OWNER, BY_LABEL, BY_NAMESPACE = "owner", "label", "namespace"
+BY_LABEL, BY_NAMESPACE = "label", "namespace"
 NOT_FILLED, NOT_THERE = 2.0, timedelta(seconds=30)
 NO_GATEWAY = Trouble(
     "NoGateway", "a Gateway shares requests: name one in spec.gateway, or to the operator with --gateway"
@@ -80,13 +80,13 @@ class Caches:
 
     inferences: Store[Inference]  # with the index BY_NAMESPACE
     versions: Store[ModelVersion]
-    deployments: Store[Deployment]  # these with the index BY_OWNER
+    deployments: Store[Deployment]
     services: Store[Service]
     autoscalers: Store[Scaler]
     slices: Store[EndpointSlice]  # these with the index BY_LABEL
     pods: Store[Pod]
     routes: Reflector[HTTPRoute]
-    scaled: Reflector[Scaler]  # with the index BY_OWNER
+    scaled: Reflector[Scaler]
 
 
 class InferenceController:
@@ -150,15 +150,15 @@ class InferenceController:
         route = caches.routes.store.get(meta.key)
         versions = (caches.versions.get(Key(meta.namespace, name)) for name in _versions(inference))
         scalers: list[tuple[Resource[Any], Scaler]] = [
-            *((AUTOSCALERS, one) for one in caches.autoscalers.by(BY_OWNER, own)),
-            *((SCALED_OBJECTS, one) for one in caches.scaled.store.by(BY_OWNER, own)),
+            *((AUTOSCALERS, one) for one in caches.autoscalers.owned_by(inference)),
+            *((SCALED_OBJECTS, one) for one in caches.scaled.store.owned_by(inference)),
         ]
         return Sight(
             inference=inference,
             now=self._clock(),
             versions={one.metadata.name: one for one in versions if one is not None},
-            deployments={one.metadata.name: one for one in caches.deployments.by(BY_OWNER, own)},
-            services={one.metadata.name: one for one in caches.services.by(BY_OWNER, own)},
+            deployments={one.metadata.name: one for one in caches.deployments.owned_by(inference)},
+            services={one.metadata.name: one for one in caches.services.owned_by(inference)},
             endpoints=ready_endpoints(caches.slices.by(BY_LABEL, own)),
             pods=tuple(caches.pods.by(BY_LABEL, own)),
             scalers=tuple(scalers),

@@ -145,13 +145,6 @@ def identity(namespace: str, uid: str) -> str:
     return f"{namespace}/{uid}"
 
 
-def owned(found: Object) -> str | None:
-    """The index of what is made: the Inference that controls it."""
-    reference, namespace = found.metadata.controller, found.metadata.namespace
-    mine = reference is not None and reference.kind == INFERENCES.kind
-    return identity(namespace, reference.uid) if reference is not None and mine else None
-
-
 def labelled(found: Object) -> str | None:
     """The index of what others make for it (pods, endpoints): the Inference by its label."""
     uid = found.metadata.labels.get(INFERENCE_UID)

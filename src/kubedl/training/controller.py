@@ -18,7 +18,7 @@ from kubedl.api.pod_template import TemplateError
 from kubedl.api.training import BY_CACHE, JobStatus, TrainingJob, cache_key
 from kubedl.kube.errors import AlreadyExistsError, ApiError, ForbiddenError, InvalidError
 from kubedl.runtime.events import Recorder, Reference
-from kubedl.runtime.store import Store
+from kubedl.runtime.store import OwnerKey, Store
 from kubedl.runtime.writer import OccupiedError, Writer, merge_changes
 from kubedl.training import companions, model_version, pods, services, tally
 from kubedl.training.addons import tensorboard
@@ -29,7 +29,7 @@ from kubedl.training.repair import scope
 from kubedl.training.snapshot import Settings, Snapshot
 from kubedl.wire import codec
 from kubedl.wire.core import PODS, SERVICES, Node, Pod, Service
-from kubedl.wire.meta import Key, Object
+from kubedl.wire.meta import Key
 
 Refusal = ApiError | TemplateError
 
@@ -38,19 +38,13 @@ FIRST_BATCH = 16  # of pods; doubled while all goes well, so that a quota is not
 
 @dataclass(frozen=True)
 class Caches:
-    """What the controller reads. Pods and Services are found by the uid of the job that owns them."""
+    """What the controller reads. Pods and Services are found by the job that owns them."""
 
     jobs: Store[TrainingJob]
     pods: Store[Pod]
     services: Store[Service]
     nodes: Store[Node]
     backends: Store[CacheBackend] = field(default_factory=Store)
-
-
-def owner(found: Object) -> str | None:
-    """The index of pods and Services: the uid of what controls them."""
-    reference = found.metadata.controller
-    return reference.uid if reference is not None else None
 
 
 class JobController:
@@ -106,8 +100,8 @@ class JobController:
         made = self._caches.jobs.get(key)
         if made is None:
             return None
-        uid, name, board = made.metadata.uid, made.metadata.name, tensorboard.name_of(made)
-        found = tuple(pod for pod in self._caches.pods.by("owner", uid) if pod.metadata.name != board)
+        name, board = made.metadata.name, tensorboard.name_of(made)
+        found = tuple(pod for pod in self._caches.pods.owned_by(made) if pod.metadata.name != board)
         cache, lost = cache_key(made), {}
         for place in {pod.spec.node_name for pod in found if pod.spec.node_name}:
             node = self._caches.nodes.get(Key("", place))
@@ -117,8 +111,8 @@ class JobController:
             kind=self.kind,
             job=self.kind.job(made),
             pods=found,
-            deleted=tuple(self._as_told(pod) for pod in self._caches.pods.deleted(uid)),
-            has_service=any(service.metadata.name == name for service in self._caches.services.by("owner", uid)),
+            deleted=tuple(self._as_told(pod) for pod in self._caches.pods.deleted(OwnerKey.itself(made))),
+            has_service=any(service.metadata.name == name for service in self._caches.services.owned_by(made)),
             lost_nodes=lost,
             now=self._clock().replace(microsecond=0),
             settings=self._settings,
@@ -131,7 +125,7 @@ class JobController:
         The status says so as soon as it is written, even where the answer to the write was lost.
         """
         if old is not None and (new is None or _is_suspended(old) > _is_suspended(new)):
-            self._forget(old.metadata.uid)
+            self._forget(OwnerKey.itself(old))
 
     def pod_changed(self, old: Pod | None, new: Pod | None) -> None:
         """Remember who was told to go: a quick one ends in the same second, and its last word does not say why.
@@ -143,9 +137,9 @@ class JobController:
                 self._told.add(new.metadata.uid)
         elif old is not None:
             for key in self.job_of(old):
-                made, uid = self._caches.jobs.get(key), owner(old)
-                if uid is not None and (made is None or made.metadata.uid != uid):
-                    self._forget(uid)
+                made, controller = self._caches.jobs.get(key), OwnerKey.of(old)
+                if controller is not None and (made is None or made.metadata.uid != controller.uid):
+                    self._forget(controller)
 
     def _as_told(self, pod: Pod) -> Pod:
         """The last state of a pod, with the time that it was given to go."""
@@ -154,11 +148,11 @@ class JobController:
         meta = msgspec.structs.replace(pod.metadata, deletion_grace_period_seconds=1)
         return msgspec.structs.replace(pod, metadata=meta)
 
-    def _forget(self, uid: str, pods: Iterable[str] | None = None) -> None:
+    def _forget(self, job: OwnerKey, pods: Iterable[str] | None = None) -> None:
         """Forget these deleted pods of a job, or all."""
-        gone = [pod.metadata.uid for pod in self._caches.pods.deleted(uid)] if pods is None else list(pods)
+        gone = [pod.metadata.uid for pod in self._caches.pods.deleted(job)] if pods is None else list(pods)
         self._told.difference_update(gone)
-        self._caches.pods.forget(uid, gone)
+        self._caches.pods.forget(job, gone)
 
     async def _apply(self, snapshot: Snapshot, decided: Plan) -> None:
         made = snapshot.job.made
@@ -182,7 +176,7 @@ class JobController:
         )
         if decided.delete_job:
             await self._writer.delete(made, self.kind.resource, made)
-        self._forget(made.metadata.uid, decided.forget)
+        self._forget(OwnerKey.itself(made), decided.forget)
         if isinstance(refusal, ApiError):  # a template is as bad as it is until somebody edits it
             raise refusal
 

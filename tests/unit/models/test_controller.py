@@ -14,7 +14,7 @@ from kubedl.api.model import MODEL_VERSIONS, ModelVersion
 from kubedl.api.model_volumes import CLAIMS, PERSISTENT_VOLUMES
 from kubedl.kube.client import ListMeta, Page
 from kubedl.kube.errors import ApiError, ForbiddenError, InvalidError, UnsureError
-from kubedl.models.controller import BY_OWNER, Caches, ModelVersionController, owner
+from kubedl.models.controller import Caches, ModelVersionController
 from kubedl.runtime.gate import Gate
 from kubedl.runtime.store import Store
 from kubedl.runtime.writer import Writer
@@ -66,7 +66,7 @@ class Stage:
         self.client = Telling(self.api, self._write)
         self._runner = runner
         self._versions: Store[ModelVersion] = Store()
-        self._pods: Store[Pod] = Store({BY_OWNER: owner})
+        self._pods: Store[Pod] = Store()
         self.start()
         self.api.put(MODEL_VERSIONS, one if one is not None else version())
 
@@ -290,3 +290,15 @@ def test_a_build_pod_concerns_its_version(runner: asyncio.Runner) -> None:
     stage = Stage(runner)
     assert list(stage.controller.version_of(pod())) == [KEY]
     assert list(stage.controller.version_of(Pod())) == []
+
+
+def test_a_build_pod_of_another_namespace_decides_nothing(runner: asyncio.Runner) -> None:
+    """Its last words would become the version's digest."""
+    stage = Stage(runner)
+    theirs = ended(0, digest=DIGEST, size=1)
+    stage.api.put(PODS, with_metadata(theirs, namespace="evil", uid="theirs"))
+    stage.look()
+    assert stage.writes == ["create pods", "patch modelversions"]
+    assert stage.said[0] == "ImageBuilding"
+    stage.look()
+    assert (stage.said[0], stage.status.image) == ("ImageBuilding", "")

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubedl.runtime.store import Store
+from kubedl.runtime.store import BY_OWNER, OwnerKey, Store
 from kubedl.wire.core import Pod
-from kubedl.wire.meta import NOTHING, Key, ObjectMeta
+from kubedl.wire.meta import NOTHING, Key, ObjectMeta, OwnerReference
 
 Told = list[tuple[str, str]]
 
@@ -154,3 +154,29 @@ def test_an_index_is_what_one_would_find_by_looking_at_everything(work: list[obj
         for value in ("x", "y"):
             expected = {found.metadata.key: found for found in store if group(found) == value}
             assert {found.metadata.key: found for found in store.by("group", value)} == expected
+
+
+def test_an_owner_has_what_is_in_its_own_namespace_and_nothing_else() -> None:
+    """Anybody can write any uid into a reference of his own objects."""
+
+    def owned(namespace: str, name: str, uid: str) -> Pod:
+        reference = OwnerReference(api_version="v1", kind="Job", name="mnist", uid=uid, controller=True)
+        meta = ObjectMeta(name=name, namespace=namespace, uid=f"{namespace}-{name}", owner_references=(reference,))
+        return Pod(metadata=meta)
+
+    store: Store[Pod] = Store(remember=BY_OWNER)
+    job = Pod(metadata=ObjectMeta(name="mnist", namespace="team", uid="u"))
+    for found in (owned("team", "a", "u"), owned("team", "b", "other"), owned("evil", "a", "u"), pod("c")):
+        store.put(found)
+    assert uids(store.owned_by(job)) == ["team-a"]
+    for key in [one.metadata.key for one in store]:
+        store.remove(key)
+    assert uids(store.deleted(OwnerKey.itself(job))) == ["team-a"]
+    store.forget(OwnerKey.itself(job))
+    assert uids(store.deleted(OwnerKey("evil", "u"))) == ["evil-a"]
+
+
+def test_the_index_of_owners_cannot_be_replaced() -> None:
+    """One that forgets the namespace would let neighbours decide."""
+    with pytest.raises(ValueError, match="the store's own"):
+        Store({BY_OWNER: group})

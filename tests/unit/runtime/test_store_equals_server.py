@@ -26,7 +26,7 @@ from tests.unit.runtime.mirror import held
 
 QUIET = 200.0  # seconds in which a healthy server is followed again, whatever was before
 GROUPS = ("red", "green", "")
-OWNERS = ("even", "odd")
+HALVES = ("even", "odd")
 NAMES = "abc"
 
 
@@ -43,8 +43,8 @@ def group(pod: Pod) -> str | None:
     return pod.metadata.labels.get("group") or None
 
 
-def owner(pod: Pod) -> str:
-    return OWNERS[ord(pod.metadata.name) % 2]
+def half(pod: Pod) -> str:
+    return HALVES[ord(pod.metadata.name) % 2]
 
 
 class Witness:
@@ -83,15 +83,15 @@ class Witness:
         assert store.version >= self._version
         self._version = store.version
         assert held(store) == server.readable(store.version)
-        for index, function, values in (("group", group, GROUPS), ("owner", owner, OWNERS)):
+        for index, function, values in (("group", group, GROUPS), ("half", half, HALVES)):
             for value in values:
                 assert held(store.by(index, value)) == held(pod for pod in store if function(pod) == value)
         gone = {uid for uid in self.removed if uid not in {pod.metadata.uid for pod in store}}
-        assert {pod.metadata.uid for value in OWNERS for pod in store.deleted(value)} == gone
+        assert {pod.metadata.uid for value in HALVES for pod in store.deleted(value)} == gone
 
 
 async def follow(server: Server, steps: list[Step]) -> None:
-    store: Store[Pod] = Store({"group": group, "owner": owner}, remember="owner")
+    store: Store[Pod] = Store({"group": group, "half": half}, remember="half")
     witness = Witness(store)
     reflector = Reflector(server.client, PODS, store, jitter=lambda: 0.5)
     for name in NAMES:

@@ -21,7 +21,7 @@ from kubedl.runtime.store import Store
 from kubedl.runtime.writer import Writer
 from kubedl.serving import objects
 from kubedl.serving.applier import Applier
-from kubedl.serving.controller import BY_LABEL, BY_NAMESPACE, BY_OWNER, Caches, InferenceController
+from kubedl.serving.controller import BY_LABEL, BY_NAMESPACE, Caches, InferenceController
 from kubedl.serving.measuring import Measurements
 from kubedl.serving.objects import AUTOSCALERS, DEPLOYMENTS, SCALED_OBJECTS, SERVICE_OF, SLICES
 from kubedl.serving.provision import Provisioner
@@ -142,7 +142,7 @@ class Stage:
             MODEL_VERSIONS: Store(),
             SLICES: Store({BY_LABEL: objects.labelled}),
             PODS: Store({BY_LABEL: objects.labelled}),
-            **{resource: Store({BY_OWNER: objects.owned}) for resource in CONTROLLED},
+            **{resource: Store() for resource in CONTROLLED},
         }
         self.api.put(INFERENCES, made)
         for version in versions:

@@ -287,3 +287,17 @@ def test_what_is_deleted_is_nobodys_business(runner: asyncio.Runner) -> None:
     stage = Stage(runner, inference(), version())
     stage.edit(with_metadata(inference(), deletion_timestamp=stage.api.now))
     assert (stage.look(), stage.writes) == (None, [])
+
+
+def test_what_a_neighbour_made_is_nobodys(runner: asyncio.Runner) -> None:
+    """With the uid of somebody else's Inference in it: the Inference makes its own, and deletes nothing of his."""
+    stage = Stage(runner, inference(), version())
+    stage.look()
+    for resource in (DEPLOYMENTS, SERVICES):
+        for mine in list(stage.api.all(resource)):
+            stage.api.put(resource, with_metadata(mine, namespace="neighbour", uid=f"theirs-{mine.metadata.name}"))
+            stage.api.drop(resource, mine.metadata.key)
+    before = {one.metadata.uid for one in stage.api.all(DEPLOYMENTS)}
+    stage.look()
+    assert stage.api.find(DEPLOYMENTS, Key(NAMESPACE, MAIN)) is not None
+    assert before <= {one.metadata.uid for one in stage.api.all(DEPLOYMENTS)}

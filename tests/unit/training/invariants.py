@@ -9,12 +9,14 @@ from typing import Any
 
 from kubedl.api.conditions import is_true
 from kubedl.api.training import JobStatus, ReplicaStatus, TrainingJob
+from kubedl.runtime.store import BY_OWNER, OwnerKey
 from kubedl.training import labels
 from kubedl.training.job import Replica
 from kubedl.training.policies import indexes
 from kubedl.wire import codec
 from kubedl.wire.core import PODS, Pod
 from kubedl.wire.meta import Key, Resource
+from tests.training_builders import NAMESPACE
 from tests.unit.training.api_model import ENDED, merged
 from tests.unit.training.operator_model import OperatorModel
 from tests.unit.training.world_model import World, restarts
@@ -166,7 +168,8 @@ class Judge:
             assert age >= job.spec.active_deadline_seconds, "the deadline is yet to come"
 
     def _visible(self, operator: OperatorModel, uid: str) -> list[Pod]:
-        return [*operator.pods.deleted(uid), *operator.pods.by("owner", uid)]
+        job = OwnerKey(NAMESPACE, uid)
+        return [*operator.pods.deleted(job), *operator.pods.by(BY_OWNER, job)]
 
     def _scope(self) -> str:
         chosen = self.world.template.spec.restart_scope

@@ -14,9 +14,9 @@ from kubedl.api.cache import CACHE_BACKENDS, CacheBackend
 from kubedl.api.training import BY_CACHE, cache_key
 from kubedl.kube.errors import ApiError
 from kubedl.runtime.gate import Gate
-from kubedl.runtime.store import Store
+from kubedl.runtime.store import BY_OWNER, Store
 from kubedl.runtime.writer import Writer
-from kubedl.training.controller import Caches, JobController, owner
+from kubedl.training.controller import Caches, JobController
 from kubedl.training.snapshot import Settings
 from kubedl.wire.core import NODES, PODS, SERVICES, Node, Pod, Service
 from kubedl.wire.meta import Key, Resource
@@ -43,8 +43,8 @@ class OperatorModel:
         self._api = api
         self._key = key
         self.jobs: Store[Any] = Store({BY_CACHE: cache_key})
-        self.pods: Store[Pod] = Store({"owner": owner, "node": lambda pod: pod.spec.node_name or None}, "owner")
-        self.services: Store[Service] = Store({"owner": owner})
+        self.pods: Store[Pod] = Store({"node": lambda pod: pod.spec.node_name or None}, BY_OWNER)
+        self.services: Store[Service] = Store()
         self.nodes: Store[Node] = Store()
         self.backends: Store[CacheBackend] = Store()
         self.resources: dict[Resource[Any], Store[Any]] = {

@@ -8,11 +8,12 @@ import pytest
 
 from kubedl.api.conditions import find, is_true
 from kubedl.api.training import TrainingJob
+from kubedl.runtime.store import OwnerKey
 from kubedl.training.ssh import SECRETS
 from kubedl.wire.core import PODS, SERVICES
 from kubedl.wire.meta import Resource
-from tests.training_builders import NOW, JobBuilder, mpi_job, tf_job
-from tests.unit.training.api_model import ApiModel, Crash, Harm
+from tests.training_builders import NAMESPACE, NOW, JobBuilder, mpi_job, tf_job
+from tests.unit.training.api_model import ApiModel, Crash, Harm, with_metadata, with_status
 from tests.unit.training.operator_model import OperatorModel
 from tests.unit.training.world_model import World
 
@@ -240,14 +241,14 @@ def test_what_was_drawn_from_a_deleted_pod_is_forgotten_after_it_is_written(runn
     stage.world.exit(0, 0)
     stage.world.collect_ended(0)
     stage.look((0, "lost before"))
-    assert len(stage.operator.pods.deleted("job-1")) == 1
+    assert len(stage.operator.pods.deleted(OwnerKey(NAMESPACE, "job-1"))) == 1
     stage.look()
     assert stage.job.status.replica_statuses["Worker"].succeeded_indexes == "0"
     stage.look()
     stage.world.exit(0, 0)
     stage.look()
     stage.look()
-    assert stage.operator.pods.deleted("job-1") == []
+    assert stage.operator.pods.deleted(OwnerKey(NAMESPACE, "job-1")) == []
 
 
 def test_a_job_that_is_gone_leaves_no_memory_behind(runner: asyncio.Runner) -> None:
@@ -260,7 +261,7 @@ def test_a_job_that_is_gone_leaves_no_memory_behind(runner: asyncio.Runner) -> N
     stage.world.delete_job()
     stage.world.delete_pod(0, force=True)
     stage.operator.deliver_all()
-    assert stage.operator.pods.deleted("job-1") == []
+    assert stage.operator.pods.deleted(OwnerKey(NAMESPACE, "job-1")) == []
     assert stage.look() == []
 
 
@@ -325,3 +326,32 @@ def test_a_resumed_job_does_not_mourn_the_pods_it_was_suspended_with(runner: asy
     stage.look()
     workers = stage.job.status.replica_statuses["Worker"]
     assert (workers.active, workers.evicted, workers.attempts) == (2, 0, {})
+
+
+@pytest.mark.parametrize("phase", ["Succeeded", "Failed", "deleted"])
+def test_a_pod_of_another_namespace_decides_nothing(runner: asyncio.Runner, phase: str) -> None:
+    """It has the right name, the right labels, and the job's uid in its reference: anybody can write that."""
+    stage = Stage(JOB, runner)
+    stage.look()
+    stage.run_pods()
+    for mine in stage.world.pods():
+        theirs = with_metadata(mine, namespace="evil", uid=f"evil-{mine.metadata.name}")
+        stage.world.api.put(PODS, theirs if phase == "deleted" else with_status(theirs, phase=phase))
+    if phase == "deleted":
+        stage.look()
+        for theirs in [pod for pod in stage.world.api.all(PODS) if pod.metadata.namespace == "evil"]:
+            stage.world.api.drop(PODS, theirs.metadata.key)
+    before = stage.job.status
+    assert stage.look() == []
+    assert stage.job.status == before
+    assert before.state == "Running"
+
+
+def test_a_service_of_another_namespace_is_nobodys(runner: asyncio.Runner) -> None:
+    """The job makes its own."""
+    stage = Stage(JOB, runner)
+    stage.look()
+    (mine,) = stage.world.api.all(SERVICES)
+    stage.world.api.put(SERVICES, with_metadata(mine, namespace="evil", uid="theirs"))
+    stage.world.api.drop(SERVICES, mine.metadata.key)
+    assert stage.look() == ["create services mnist"]

@@ -9,12 +9,12 @@ import pytest
 
 from kubedl.kube.errors import ApiError
 from kubedl.runtime.gate import Gate
-from kubedl.runtime.store import Store
+from kubedl.runtime.store import BY_OWNER, OwnerKey, Store
 from kubedl.runtime.writer import Writer
 from kubedl.training.addons import board_pod
 from kubedl.training.addons.board_controller import BoardController
 from kubedl.training.addons.tensorboard import Board
-from kubedl.training.controller import Caches, owner
+from kubedl.training.controller import Caches
 from kubedl.wire import codec
 from kubedl.wire.core import PODS, SERVICES, Pod, Service
 from kubedl.wire.meta import Key
@@ -62,8 +62,8 @@ class Stage:
     def look(self, *, forbidden: bool = False) -> float | None:
         """Reconcile; returns when to look again."""
         jobs: Store[Any] = Store()
-        pods: Store[Pod] = Store({"owner": owner}, "owner")
-        services: Store[Service] = Store({"owner": owner})
+        pods: Store[Pod] = Store(remember=BY_OWNER)
+        services: Store[Service] = Store()
         for store, resource in ((jobs, self._job.kind.resource), (pods, PODS), (services, SERVICES)):
             store.replace(list(self.api.all(resource)))
             store.version = self.api.version
@@ -164,7 +164,7 @@ def test_the_jobs_own_loop_does_not_see_it(runner: asyncio.Runner) -> None:
     operator.reconcile(runner)
     status = stage.api.find(JOB.kind.resource, KEY).status
     assert (status.state, status.retries, status.replica_statuses["Worker"].active) == ("Created", 0, 2)
-    assert operator.pods.deleted("uid-mnist") == []
+    assert operator.pods.deleted(OwnerKey("team", "uid-mnist")) == []
 
 
 def test_it_sees_what_a_replica_sees() -> None:
