@@ -45,5 +45,6 @@ class Answer(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     layers_reused: int = 0
     bytes_uploaded: int = 0
     signed: bool = False
+    not_attached: str = ""  # what the registry refused of that which refers to the image, and its words
     reason: str = ""  # CamelCase, e.g. TagConflict
     message: str = ""  # what is wrong and what to do

@@ -3,7 +3,7 @@
 A version has one build pod at a time. How often it was begun is in the status before another attempt is made, so that
 the limit holds wherever the operator dies. An image is named only after the packer has said which digest the registry
 has; a build that trying again cannot help, or that failed often enough, has failed for good. What is nobody's fault, or
-waits for somebody to put a Secret right, does not count; it is tried again, more and more seldom.
+waits for somebody to put a Secret or the registry right, does not count; it is tried again, more and more seldom.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,8 @@ from kubedl.wire.core import Pod, Terminated
 from kubedl.wire.pattern import Pattern
 
 FAILURES = 6  # that are borne
-UNCOUNTED = ("Unauthorized", "Stopped")  # reasons of the packer
+UNCOUNTED = ("Forbidden", "RepositoryMissing", "Stopped", "Unauthorized")  # reasons of the packer
+ATTACHED = "Attached"  # the condition that says whether the registry has all that refers to the image
 TAKEN_AWAY = ("Evicted", "NodeLost", "NodeShutdown", "Preempting", "Shutdown", "Terminated")  # reasons of a kubelet
 FIRST_PAUSE, LONGEST_PAUSE = timedelta(seconds=10), timedelta(minutes=5)
 LOOK = timedelta(seconds=5)  # while a build goes on: how old its progress may be
@@ -207,7 +208,23 @@ def _built(sight: Sight, attempt: int, answer: Answer) -> ModelVersionStatus:
         "signed": answer.signed,
         "progress": None,
     }
-    return _at(sight, attempt, known, "ImageBuilt", f"pushed as {repository}:{version.tag}")
+    status = _at(sight, attempt, known, "ImageBuilt", f"pushed as {repository}:{version.tag}")
+    return msgspec.structs.replace(
+        status, conditions=set_condition(status.conditions, _attached(sight, answer), sight.now)
+    )
+
+
+def _attached(sight: Sight, answer: Answer) -> Condition:
+    """Whether the extras are there: ModelPack manifest, provenance, bill of materials. The image does not need them."""
+    refused = answer.not_attached
+    words = f"the registry refused: {refused}" if refused else "ModelPack manifest, provenance and SBOM are attached"
+    return Condition(
+        type=ATTACHED,
+        status="False" if refused else "True",
+        reason="RegistryRefused" if refused else "AllAttached",
+        message=words[:LONGEST_MESSAGE],
+        observed_generation=sight.version.metadata.generation,
+    )
 
 
 def _answer(final: Terminated | None) -> Answer:

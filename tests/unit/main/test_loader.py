@@ -76,8 +76,8 @@ def test_a_registry_that_knows_nobody_is_asked_for_no_more_than_to_pull(
     assert asked.endswith("scope=repository%3Ateam%2Fmodel%3Apull")
     fake.faults += [Fault("GET", status=403, path="manifests/")]
     code, words = ended(tmp_path, "--image", reference, "--insecure", "--target", str(target))
-    assert (code, words["reason"]) == (2, "Forbidden")
-    assert "do not allow to pull from team/model" in words["message"]
+    assert (code, words["reason"]) == (1, "Forbidden")
+    assert "may not pull from team/model" in words["message"]
 
 
 def test_a_volume_that_was_taken_out(target: Path, tmp_path: Path) -> None:

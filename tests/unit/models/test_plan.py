@@ -60,6 +60,20 @@ def test_an_answer_with_a_digest_is_an_image() -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "expected"),
+    [("", ("True", "AllAttached")), ("SBOM: 405", ("False", "RegistryRefused"))],
+)
+def test_extras_that_the_registry_refused_are_a_condition_and_no_failure(words: str, expected: tuple[str, str]) -> None:
+    """With the registry's words; the version is ready all the same, and serves."""
+    decided = look(building(), ended(0, digest=DIGEST, notAttached=words))
+    attached = find(decided.status.conditions, "Attached")
+    assert attached is not None
+    assert (attached.status, attached.reason) == expected
+    assert words in attached.message
+    assert said(decided) == ("ImageBuildSucceeded", "ImageBuilt")
+
+
+@pytest.mark.parametrize(
     "last_words", ["", "{", "[]", '{"digest": ""}', '{"digest": "latest"}', '{"digest": "sha256:abc"}', '{"digest": 5}']
 )
 def test_without_a_digest_there_is_no_image(last_words: str) -> None:
@@ -99,6 +113,8 @@ COUNTED = [
 ]
 UNCOUNTED = [
     (ended(1, reason="Unauthorized", message="wrong password"), "Unauthorized: wrong password"),
+    (ended(1, reason="Forbidden", message="token expired"), "Forbidden: token expired"),
+    (ended(1, reason="RepositoryMissing", message="create it"), "RepositoryMissing: create it"),
     (ended(1, reason="Stopped", message="told to end"), "Stopped: told to end"),
     (pod(phase="Failed", reason="Evicted", message="disk"), "Evicted: disk"),
     (with_status(ended(137), conditions=TAKEN), "PackerFailed: the packer ended with code 137"),

@@ -6,6 +6,9 @@ checked TLS, or, where the registry was said to be insecure, the same host. Nobo
 
 import re
 import threading
+import time
+from collections.abc import Callable
+from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 import msgspec
@@ -17,18 +20,28 @@ from kubedl.models.packer.login import Login
 
 _PARAMETER = re.compile(r'([A-Za-z_-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))')
 _CLIENT = "kubedl-packer"
+_LIFETIME = 60.0  # seconds of a token whose lifetime is not told, as the distribution project's token specification has
+_USED = 0.8  # the part of a lifetime after which a token is renewed before a long request
 
 
 class _Token(msgspec.Struct, frozen=True):
     token: str = ""
     access_token: str = ""
+    expires_in: Any = None  # seconds; what is no number is passed over
 
 
 class Authorization:
     """The header that opens one repository, for all threads; renewed when the registry asks for another."""
 
     def __init__(
-        self, address: Address, exchange: Exchange, login: Login | None, *, insecure: bool, reading: bool = False
+        self,
+        address: Address,
+        exchange: Exchange,
+        login: Login | None,
+        *,
+        insecure: bool,
+        reading: bool = False,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`reading` asks for no more than the right to pull."""
         self._address = address
@@ -37,6 +50,9 @@ class Authorization:
         self._login = login
         self._insecure = insecure
         self._lock = threading.Lock()
+        self._clock = clock
+        self._challenge: dict[str, str] = {}  # that the token was given for
+        self._old_at = 0.0  # when the token is to be renewed
         self.header = ""
 
     def renew(self, refusal: Reply, shown: str) -> None:
@@ -46,23 +62,38 @@ class Authorization:
                 return
             scheme, parameters = parse_challenge(refusal.headers.get("www-authenticate", ""))
             if scheme == "bearer" and parameters.get("realm"):
-                self.header = f"Bearer {self._token(parameters)}"
+                self._fetch(parameters)
             elif scheme == "basic" and self._login is not None and self._login.password:
                 self.header = self._login.basic
             elif scheme:  # a refusal that asks for nothing may be a hiccup
                 raise self.refused()
 
+    def refresh(self) -> None:
+        """Renew a token that may expire soon: before a request that cannot be sent again."""
+        with self._lock:
+            if self._challenge and self._clock() >= self._old_at:
+                self._fetch(self._challenge)
+
     def refused(self) -> PackingError:
         """Why the registry does not know us."""
-        who = "the credentials" if self._login else "somebody without credentials"
-        verb = "pull from" if self._reading else "push to"
-        return PackingError(
-            "Unauthorized",
-            f"{self._address.registry} does not let {who} {verb} {self._address.repository}; "
-            "check the Secret with the registry's name and password",
-        )
+        registry, repository = self._address.registry, self._address.repository
+        what = "pull from" if self._reading else "push to"
+        if self._login is None:
+            message = f"{registry} rejected an anonymous {what} {repository} (401)"
+            hint = "set registry.credentials.secretName, or create the Secret regcred"
+        else:
+            message = f"{registry} rejected the credentials for a {what} {repository} (401)"
+            hint = "check user name and password for this registry in the Secret of registry.credentials, or regcred"
+        return PackingError("Unauthorized", f"{message}; {hint}")
 
-    def _token(self, parameters: dict[str, str]) -> str:
+    def _fetch(self, parameters: dict[str, str]) -> None:
+        began = self._clock()
+        found = self._token(parameters)
+        self.header = f"Bearer {found.token or found.access_token}"
+        lifetime = found.expires_in if isinstance(found.expires_in, int | float) else _LIFETIME
+        self._challenge, self._old_at = parameters, began + _USED * lifetime
+
+    def _token(self, parameters: dict[str, str]) -> _Token:
         realm = self._checked(parameters["realm"])
         rights = "pull" if self._reading else "pull,push"
         wish = {"service": parameters.get("service", ""), "scope": f"repository:{self._address.repository}:{rights}"}
@@ -85,7 +116,7 @@ class Authorization:
         if not token or not token.isprintable():
             # As good as silence: it may be in trouble itself, and is asked again.
             raise ConnectionError(f"{urlsplit(realm).netloc} answers {reply.status} and gives no token")
-        return token
+        return found
 
     def _checked(self, realm: str) -> str:
         place, registry = urlsplit(realm), urlsplit(f"//{self._address.host}")

@@ -99,9 +99,9 @@ class Exchange:
             self._drop(address.scheme, address.netloc)
             raise PackingError(
                 "RegistryNotTrusted",
-                f"the certificate of {address.netloc} is not trusted ({error.verify_message}); "
-                "give the packer its authority, or say that the registry is insecure",
-                permanent=True,
+                f"the certificate of {address.netloc} is not trusted ({error.verify_message}); put the CA certificate "
+                "into a Secret as ca.crt and set registry.authority.secretName, or set registry.insecure: true",
+                retry=False,
             ) from error
         except BaseException:
             self._drop(address.scheme, address.netloc)

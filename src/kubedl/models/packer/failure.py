@@ -1,14 +1,19 @@
-"""Why there is no image: a reason for programs, a message for people, and whether trying again may help."""
+"""Why there is no image: a reason for programs, a message for people, and whether trying again may help, and when."""
 
 
 class PackingError(Exception):
-    """There is no image, and this is why. The message says what to do; it never holds a password or a token."""
+    """There is no image, and this is why. The message says what to do; it never holds a password or a token.
 
-    def __init__(self, reason: str, message: str, *, permanent: bool = False) -> None:
+    After a `permanent` failure no attempt can succeed. Without `retry` this process gives up at once, but a later
+    one may succeed, because somebody has renewed a token, granted a right or created a repository meanwhile.
+    """
+
+    def __init__(self, reason: str, message: str, *, permanent: bool = False, retry: bool = True) -> None:
         super().__init__(message)
         self.reason = reason
         self.message = message
         self.permanent = permanent
+        self.retry = retry and not permanent
 
 
 class EndedError(Exception):

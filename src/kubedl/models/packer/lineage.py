@@ -11,7 +11,7 @@ from kubedl.models.packer.bom import BOM, bill
 from kubedl.models.packer.manifests import Blob, Document
 from kubedl.models.packer.pack import Attach
 from kubedl.models.packer.provenance import PREDICATE, STATEMENT, statement
-from kubedl.models.packer.referrers import push_referrer
+from kubedl.models.packer.referrers import Referrer, referrer
 from kubedl.models.packer.registry import Registry
 from kubedl.models.packer.signing import ENVELOPE, envelope, push_attestation, push_signature
 from kubedl.models.packer.signing_key import SigningKey, read_key
@@ -41,16 +41,20 @@ def attachments(order: Order, digest: str, blobs: Sequence[Blob], key: SigningKe
 
 
 def attaching(order: Order) -> Attach:
-    """Reads the key, and gives what says it all."""
+    """Reads the key, and gives what says it all: with a key, signature and signed statement must be there."""
     key = read_key(order.signing_key)
 
-    def attach(registry: Registry, order: Order, image: Document, blobs: Sequence[Blob]) -> bool:
-        for one in attachments(order, image.digest, blobs, key):
-            push_referrer(registry, image, one.artifact_type, one.media_type, one.content, one.annotations)
-            if key and one.media_type == ENVELOPE:
-                push_attestation(registry, image, one.content, PREDICATE)
+    def attach(
+        registry: Registry, order: Order, image: Document, blobs: Sequence[Blob]
+    ) -> tuple[bool, Sequence[Referrer]]:
+        found = attachments(order, image.digest, blobs, key)
         if key:
+            for one in found:
+                if one.media_type == ENVELOPE:
+                    push_attestation(registry, image, one.content, PREDICATE)
             push_signature(registry, image, order.repository, key)
-        return key is not None
+        return key is not None, [
+            referrer(image, one.artifact_type, one.media_type, one.content, one.annotations) for one in found
+        ]
 
     return attach

@@ -1,8 +1,10 @@
 """From an order to an image: hashed, sent where it is missing, confirmed, and only then given its tag.
 
-The tag comes last, so whoever finds it finds everything that belongs to the image. A tag that is taken is never moved:
-with the same content only what is missing beside the image is added, with other content it is refused. Killed at any
-moment and started again, the packer ends with the same image, and sends no layer again that the registry has.
+The tag comes last, so whoever finds it finds everything that belongs to the image, but for extras that the registry
+refuses: the ModelPack manifest, provenance and bill of materials. A signature that was asked for is no extra. A tag
+that is taken is never moved: with the same content only what is missing beside the image is added, with other content
+it is refused. Killed at any moment and started again, the packer ends with the same image, and sends no layer again
+that the registry has.
 """
 
 import threading
@@ -24,22 +26,25 @@ from kubedl.models.packer.manifests import (
     model_manifest,
 )
 from kubedl.models.packer.progress import Progress
-from kubedl.models.packer.referrers import push_referring
+from kubedl.models.packer.referrers import Referrer, push_referrers
 from kubedl.models.packer.registry import Registry
 from kubedl.models.packer.source import Source
 from kubedl.models.packer.upload import ensure_blob, ensure_bytes
 
 HASHING = 2  # threads: a core hashes about as fast as a good network takes
 SENDING = 3
+MOST_WORDS = 500  # about what could not be attached, in the answer
 AHEAD = 4  # layers hashed and not sent yet: what is still in the page cache need not be read from disk again
 
-# Say more about the image, before its tag makes it known: whether it is signed.
-Attach = Callable[[Registry, Order, Document, Sequence[Blob]], bool]
+# Sign the image before its tag makes it known, if that was asked for: whether it is signed, and what else refers to it.
+Attach = Callable[[Registry, Order, Document, Sequence[Blob]], tuple[bool, Sequence[Referrer]]]
 
 
-def unsigned(_registry: Registry, _order: Order, _image: Document, _blobs: Sequence[Blob]) -> bool:
+def unsigned(
+    _registry: Registry, _order: Order, _image: Document, _blobs: Sequence[Blob]
+) -> tuple[bool, Sequence[Referrer]]:
     """Nothing more is said about the image."""
-    return False
+    return False, ()
 
 
 def pack(order: Order, registry: Registry, attach: Attach = unsigned) -> Answer:
@@ -61,19 +66,21 @@ def pack(order: Order, registry: Registry, attach: Attach = unsigned) -> Answer:
         registry.put_manifest(image)
     else:
         run.progress.note(f"the tag {order.tag} has this very image already")
-    ensure_bytes(registry, model.digest, model.content)
-    push_referring(registry, pointer, image)
-    signed = attach(registry, order, image, blobs)
+    signed, beside = attach(registry, order, image, blobs)
+    refused = push_referrers(registry, [Referrer(pointer, (model.content,)), *beside], image)
+    for words in refused.values():
+        run.progress.note(f"not attached to the image: {words}")
     if taken is None:
         _tag(registry, order, image)
     return Answer(
         image.digest,
-        pointer.digest,
+        pointer.digest if pointer.digest not in refused else "",
         sum(blob.size for blob in blobs),
         layers_uploaded=run.uploaded,
         layers_reused=len(blobs) - run.uploaded,
         bytes_uploaded=run.bytes_sent,
         signed=signed,
+        not_attached="; ".join(dict.fromkeys(refused.values()))[:MOST_WORDS],
     )
 
 
@@ -85,7 +92,7 @@ def _tag(registry: Registry, order: Order, image: Document) -> None:
     try:
         registry.put_manifest(image, order.tag)
     except PackingError as error:
-        now = registry.manifest_digest(order.tag) if error.permanent else None
+        now = None if error.retry else registry.manifest_digest(order.tag)
         if now not in {None, image.digest}:
             raise _conflict(order, str(now)) from error
         raise

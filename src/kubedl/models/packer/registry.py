@@ -7,7 +7,7 @@ What the registry does not confirm did not happen.
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping
-from typing import Self
+from typing import Any, Self
 from urllib.parse import urljoin, urlsplit
 
 import msgspec
@@ -30,12 +30,14 @@ ACCEPTED = ", ".join(
 )
 MOST_REFUSALS = 4  # that say who are you, before it is taken for the answer
 MOST_REDIRECTS = 3
+MOST_WORDS = 200  # bytes of an error in plain text
 _NEVER_TWICE = {501, 505}  # not by waiting
 
 
 class _Words(msgspec.Struct, frozen=True):
     code: str = ""
     message: str = ""
+    detail: Any = None  # some registries say only here what they refuse: a string, or an object with a message
 
 
 class _Errors(msgspec.Struct, frozen=True):
@@ -62,7 +64,9 @@ class Registry:
         self._exchange = Exchange(address.host if insecure else "")
         self._insecure = insecure
         self._verb = "pull from" if reading else "push to"
-        self._authorization = Authorization(address, self._exchange, login, insecure=insecure, reading=reading)
+        self._authorization = Authorization(
+            address, self._exchange, login, insecure=insecure, reading=reading, clock=clock
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -85,9 +89,8 @@ class Registry:
         """An answer whose status is among `fine`; the target is a path in the repository, or an address given by it."""
         patience, refusals = self.patience(), 0
         while True:
-            body = None if content is None else Body(len(content), iter([content]))
             try:
-                reply = self.once(method, target, headers or {}, body)
+                reply = self.once(method, target, headers or {}, content)
             except BROKEN as error:
                 trouble, asked = self.unreachable(error), None
             else:
@@ -95,7 +98,7 @@ class Registry:
                     return reply
                 refusals += reply.status == 401
                 trouble, asked = self.trouble(reply), asked_for(reply.headers.get("retry-after", ""))
-            if trouble.permanent or refusals >= MOST_REFUSALS or patience.spent():
+            if not trouble.retry or refusals >= MOST_REFUSALS or patience.spent():
                 raise trouble
             patience.wait(asked)
 
@@ -104,18 +107,25 @@ class Registry:
         method: str,
         target: str,
         headers: Mapping[str, str],
-        body: Body | None = None,
+        content: Body | bytes | None = None,
         patience: float = PATIENCE,
     ) -> Reply:
-        """One attempt. After a 401 the next one shows what the registry asked for."""
+        """One attempt, in which a token that the registry does not accept is renewed.
+
+        A request without a stream in its body is then sent again. A stream cannot be: a token that is about to expire
+        is renewed before it is sent, and after a 401 the caller's next attempt shows the new one.
+        """
         url = self.located(target)
+        if isinstance(content, Body):
+            self._authorization.refresh()
         for _ in range(MOST_REDIRECTS):
             known = self._authorization.header if self._is_ours(url) else ""
             shown_headers = {**headers, **({"Authorization": known} if known else {})}
+            body = Body(len(content), iter([content])) if isinstance(content, bytes) else content
             reply = self._exchange.send(method, url, shown_headers, body, patience)
-            if reply.status == 401 and self._is_ours(url):
+            if _asks_for_login(reply) and self._is_ours(url):
                 self._authorization.renew(reply, known)
-                if body is None and self._authorization.header != known:
+                if not isinstance(content, Body) and self._authorization.header != known:
                     continue
             if method not in {"GET", "HEAD"} or reply.status not in {301, 302, 303, 307, 308}:
                 return reply
@@ -170,18 +180,16 @@ class Registry:
         said = f"{self.address.registry} answers {reply.status}" + (f", {words}" if words else "")
         if reply.status == 401:
             return self._authorization.refused()
-        if reply.status == 403:
-            message = f"{said}: the credentials do not allow to {self._verb} {self.address.repository}"
-            return PackingError("Forbidden", message, permanent=True)
+        if reply.status == 403:  # also of a token that has expired, as ECR does, and of a quota that is used up
+            message = f"{said}: the credentials have expired or may not {self._verb} {self.address.repository}"
+            return PackingError("Forbidden", f"{message}; renew the Secret or grant the right", retry=False)
         if reply.status in {408, 425, 429} or (reply.status >= 500 and reply.status not in _NEVER_TWICE):
             return PackingError("RegistryFailed", f"{said}; try again when it is well")
         if "BLOB_UNKNOWN" in words:
             return PackingError("RegistryFailed", f"{said}: it lost what it had confirmed; try again")
         if reply.status == 404:
-            message = (
-                f"{said}: there is no {self.address.repository}, and pushing does not make it; make it there first"
-            )
-            return PackingError("RepositoryMissing", message, permanent=True)
+            message = f"{said}: the repository {self.address.repository} does not exist; create it in the registry"
+            return PackingError("RepositoryMissing", message, retry=False)
         return PackingError("RegistryRefused", f"{said}; see the registry's own log", permanent=True)
 
     def unreachable(self, error: Exception) -> PackingError:
@@ -200,9 +208,21 @@ class Registry:
 
 
 def words_of(reply: Reply) -> str:
-    """The registry's own words about an error, cut short."""
+    """The registry's own words about an error, cut short: from its JSON, or plain text as ECR answers it."""
     try:
         found = msgspec.json.decode(reply.content, type=_Errors).errors
     except msgspec.DecodeError:
-        found = []
-    return "; ".join(f"{words.code} {shown(words.message)}" for words in found[:3])
+        plain = reply.headers.get("content-type", "").startswith("text/plain") and reply.content.strip()
+        return shown(plain[:MOST_WORDS].decode(errors="replace")) if plain else ""
+    return "; ".join(_said(words) for words in found[:3])
+
+
+def _said(words: _Words) -> str:
+    detail = words.detail.get("message") if isinstance(words.detail, dict) else words.detail
+    more = f" {shown(detail)}" if isinstance(detail, str) and detail else ""
+    return f"{words.code} {shown(words.message)}{more}"
+
+
+def _asks_for_login(reply: Reply) -> bool:
+    """Whether a registry wants other credentials. Some answer 403 to a token that has expired, with a challenge."""
+    return reply.status == 401 or (reply.status == 403 and "www-authenticate" in reply.headers)

@@ -25,6 +25,8 @@ _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 _NOT_AS_SEEN = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ESTALE}  # gone, or a link now
 
+_WRITE_THERE = "the job must write its model to $KUBEDL_MODEL_PATH (by default /kubedl-model)"
+
 Identity = tuple[int, int, int, int]
 
 
@@ -116,7 +118,7 @@ class Source:
                 if len(found) + len(directories) + len(pending) > MOST_ENTRIES:
                     raise bad_model(f"the model has more than {MOST_ENTRIES:,} files; put them into an archive first")
         if not any(entry.kind == "file" for entry in found):
-            raise bad_model("there is no file in the model's directory; did the job write to another one?")
+            raise bad_model(f"there is no file in the model's directory; {_WRITE_THERE}")
         check_links({e.path: Link(e.path, e.target) for e in found if e.kind == "link"}, directories, _files(found))
         holding = {parent for entry in found for parent in parents(entry.path)}
         holding |= {parent for directory in directories for parent in parents(directory)}
@@ -166,7 +168,7 @@ def _open_root(path: str) -> tuple[int, str]:
                 return os.open(parts[-1], _DIRECTORY, dir_fd=directory), ""
             return os.dup(directory), parts[-1]
     except FileNotFoundError as error:
-        raise bad_model(f"there is no {shown(path)}; did the job write its model to another path?") from error
+        raise bad_model(f"there is no {shown(path)}; {_WRITE_THERE}") from error
     except OSError as error:
         if error.errno in _NOT_AS_SEEN:
             raise bad_model(f"{shown(path)} leads over a link or a file; name the directory itself") from error
@@ -230,8 +232,11 @@ def _insist(entry: Entry, descriptor: int) -> None:
 
 
 def _explained(error: OSError, path: str) -> PackingError:
-    if isinstance(error, PermissionError):
-        return bad_model(f"{shown(path)} cannot be read by user {os.geteuid()}; let everybody read the model's files")
+    if isinstance(error, PermissionError):  # somebody may let us read it
+        message = (
+            f"{shown(path)} cannot be read by user {os.geteuid()}; let everybody read the model's files (chmod a+r)"
+        )
+        return PackingError("SourceUnreadable", message, retry=False)
     if error.errno in _NOT_AS_SEEN:
         return source_changed(f"{shown(path)} is not there any more")
     return PackingError("SourceUnreadable", f"{shown(path)} cannot be read: {error.strerror}; look at the storage")

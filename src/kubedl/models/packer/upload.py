@@ -3,7 +3,9 @@
 A registry may also have dropped the upload (those built on distribution 2 do when they are asked); then it begins anew.
 
 A blob that the repository has is not sent. Bytes that were sent count only when the registry has confirmed the whole,
-by its digest: what it has then is what was hashed, whatever happened on the way.
+by its digest: what it has then is what was hashed, whatever happened on the way. So a registry may also be mistaken
+about how far it is: ECR's Range stands still after the first request although it keeps what it is sent. Then what was
+sent is believed to be there, once, and the digest decides.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,6 +17,7 @@ from kubedl.models.packer.patience import asked_for
 from kubedl.models.packer.registry import MOST_REFUSALS, Registry, words_of
 
 MOST_AT_ONCE = 8 << 30  # registries and proxies before them refuse requests that are too large
+TAKEN = frozenset({200, 201, 202, 204})  # answers to a PATCH: 202 by the specification, 201 by ECR, 204 by Pulp
 
 Pieces = Callable[[int, int], Iterator[memoryview]]
 Told = Callable[[int], None]
@@ -53,6 +56,8 @@ class _Upload:
         self._confirmed = 0  # the farthest that the registry ever said, in any attempt
         self._taken = 0  # the farthest that the connection ever took
         self._went_on = False  # after a cut: then a wrong digest may be the cut's fault
+        self._believed = False  # that bytes arrived which the registry's Range does not count
+        self._doubted = False  # whether that was wrong once
         self._refusals = 0
         self.sent = 0
 
@@ -68,7 +73,7 @@ class _Upload:
 
     def _begin(self) -> None:
         reply = self._registry.call("POST", "blobs/uploads/", {202}, content=b"")
-        self._offset, self._went_on = 0, False
+        self._offset, self._went_on, self._believed = 0, False, False
         self._move(reply)
 
     def _send(self) -> Reply:
@@ -86,8 +91,7 @@ class _Upload:
     def _finish(self) -> Reply:
         joint = "&" if urlsplit(self._location).query else "?"
         target = f"{self._location}{joint}digest={self._digest}"
-        body = Body(0, iter(()))
-        return self._registry.once("PUT", target, {}, body, COMMIT_PATIENCE if self._size > 1 << 20 else PATIENCE)
+        return self._registry.once("PUT", target, {}, b"", COMMIT_PATIENCE if self._size > 1 << 20 else PATIENCE)
 
     def _counted(self, start: int, end: int) -> Iterator[memoryview]:
         at = start
@@ -102,14 +106,16 @@ class _Upload:
         finishing = self._offset == self._size
         if reply.status in {201, 204} and finishing:
             return True
-        if reply.status == 202 and not finishing:
+        if reply.status in TAKEN and not finishing:
             return self._accepted(reply)
         if finishing and reply.status in {400, 422} and "DIGEST" in words_of(reply):
             return self._spoilt()
         self._refusals = self._refusals + 1 if reply.status == 401 else 0
         trouble = self._registry.trouble(reply)
         # 404 and 416: the registry lost the upload, or has another idea of how far it is.
-        if (trouble.permanent and reply.status not in {404, 416}) or self._refusals >= MOST_REFUSALS:
+        if (not trouble.retry and reply.status not in {404, 416}) or self._refusals >= MOST_REFUSALS:
+            if finishing and self._registry.has_blob(self._digest):
+                return True  # somebody else has sent the same meanwhile, and it is refused a second time
             raise trouble
         return self._recover(trouble, asked_for(reply.headers.get("retry-after", "")))
 
@@ -118,6 +124,8 @@ class _Upload:
         has = _confirmed(reply.headers.get("range", ""))
         self._refusals = 0
         self._move(reply)
+        if has is not None and has <= start and not self._doubted:
+            has, self._believed = end, True
         if has is not None and has <= start:  # else it would be sent the same for ever
             address = self._registry.address
             words = f"{address.registry} takes what it is sent and keeps {has} of {self._size} bytes"
@@ -127,9 +135,9 @@ class _Upload:
         return False
 
     def _spoilt(self) -> bool:
-        if not self._went_on:
+        if not self._went_on and not self._believed:
             raise source_changed("the registry got other bytes than were hashed")
-        self._location = ""
+        self._doubted, self._location = self._believed or self._doubted, ""
         return False
 
     def _recover(self, trouble: PackingError, asked: float | None) -> bool:
@@ -142,7 +150,7 @@ class _Upload:
             return True
         reply = self._registry.call("GET", self._location, {200, 202, 204, 400, 404, 405, 416})
         has = _confirmed(reply.headers.get("range", "")) if reply.status in {200, 202, 204} else None
-        if has is None or has > self._size:
+        if has is None or has > self._size or self._believed:
             self._location = ""
         else:
             self._offset, self._went_on = has, True

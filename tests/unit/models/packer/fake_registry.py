@@ -1,6 +1,7 @@
 """A registry in memory, for the logic of the client: it can be told to fail, to forget, and to want a token.
 
-What real registries do is tested with a real one (tests/cluster).
+With a personality it behaves as one product does. What the distribution registry does is tested with the real one as
+well (tests/cluster). Its clock stands still unless a test moves it.
 """
 
 import hashlib
@@ -8,11 +9,14 @@ import itertools
 import json
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
+
+from harness.personalities import DISTRIBUTION, Personality
 
 UPLOADS = re.compile(r"/v2/(?P<name>.+)/blobs/uploads/(?P<id>\w*)")
 BLOBS = re.compile(r"/v2/(?P<name>.+)/blobs/(?P<digest>sha256:\w+)")
@@ -46,13 +50,19 @@ class Fault:
 class FakeRegistry:
     """What is stored, what was asked, and what is to go wrong."""
 
-    def __init__(self) -> None:
+    def __init__(self, personality: Personality = DISTRIBUTION, clock: Callable[[], float] = lambda: 0.0) -> None:
+        self.personality = personality
+        self.clock = clock
+        self.after_patch: Callable[[], None] = lambda: None  # a part of a blob has arrived: time may have passed
+        self.issued: dict[str, float] = {}  # header that opens it → when it was given out
         self.blobs: dict[str, bytes] = {}
+        self.committed: list[str] = []  # digests, each as often as a blob was sent to its end
         self.uploads: dict[str, bytearray] = {}
+        self.first_parts: dict[str, int] = {}  # upload → bytes of its first part
         self.manifests: dict[str, bytes] = {}
         self.seen: list[Seen] = []
         self.faults: list[Fault] = []
-        self.knows_subjects = False
+        self.knows_subjects = personality.knows_subjects
         self.token = ""  # that it wants to be shown
         self.realm = ""
         self.logins: list[str] = []  # that the place for tokens was shown
@@ -88,17 +98,23 @@ class FakeRegistry:
         held = self.uploads[identity]
         if method == "PATCH":
             held += body
-            return 202, self._place(found["name"], identity), b""
+            self.first_parts.setdefault(identity, len(body))
+            self.after_patch()
+            return self.personality.patch_status, self._place(found["name"], identity), b""
         if method == "PUT":
             digest = parse_qs(urlsplit(url).query)["digest"][0]
             if f"sha256:{hashlib.sha256(held).hexdigest()}" != digest:
                 return 400, {}, _error("DIGEST_INVALID")
             self.blobs[digest] = bytes(self.uploads.pop(identity))
+            self.committed.append(digest)
             return 201, {"Docker-Content-Digest": digest}, b""
-        return 204, self._place(found["name"], identity), b""
+        status = self.personality.upload_status
+        return status, self._place(found["name"], identity) if status == 204 else {}, b""
 
     def _place(self, name: str, identity: str) -> dict[str, str]:
         has = len(self.uploads[identity])
+        if self.personality.range_stands_still:
+            has = self.first_parts.get(identity, 0)
         return {"Location": f"/v2/{name}/blobs/uploads/{identity}?state=x", "Range": f"0-{max(has - 1, 0)}"}
 
     def _blob(self, _method: str, _url: str, _body: bytes, found: re.Match[str]) -> Answer:
@@ -106,6 +122,9 @@ class FakeRegistry:
 
     def _manifest(self, method: str, _url: str, body: bytes, found: re.Match[str]) -> Answer:
         if method == "PUT":
+            refusal = self._refusal(found["reference"], json.loads(body))
+            if refusal is not None:
+                return refusal
             self.tag(found["reference"], body)
             subject = json.loads(body).get("subject")
             return 201, {"OCI-Subject": subject["digest"]} if subject and self.knows_subjects else {}, b""
@@ -113,6 +132,40 @@ class FakeRegistry:
         if content is None:
             return 404, {}, _error("MANIFEST_UNKNOWN")
         return 200, {"Docker-Content-Digest": f"sha256:{hashlib.sha256(content).hexdigest()}"}, content
+
+    def _refusal(self, reference: str, manifest: dict[str, Any]) -> Answer | None:
+        """Why a manifest is not taken."""
+        mine = self.personality
+        if mine.retag_status and ":" not in reference and reference in self.manifests:
+            return mine.retag_status, {}, _error("TAG_INVALID")
+        config = manifest.get("config", {}).get("mediaType", "")
+        if mine.config_types and config and config not in mine.config_types:
+            return mine.config_refusal, {}, _error("MANIFEST_INVALID", {"message": f"unknown media type: {config}"})
+        return None
+
+    def refused_login(self, authorization: str) -> Answer | None:
+        """What it answers to somebody whom it does not let in; a password opens it from its first use on."""
+        mine = self.personality
+        if not mine.login:
+            return None
+        if mine.login == "basic" and authorization.startswith("Basic "):
+            self.issued.setdefault(authorization, self.clock())
+        since = self.issued.get(authorization)
+        if since is not None and self.clock() - since < mine.login_seconds:
+            return None
+        realm = f"http://{self.address}/token" if mine.login == "bearer" else "x"
+        headers = {"WWW-Authenticate": f'{mine.login.title()} realm="{realm}",service="fake"'}
+        if since is not None and mine.expired_words:
+            return mine.expired_status, {"Content-Type": "text/plain; charset=utf-8"}, mine.expired_words.encode()
+        return (mine.expired_status if since is not None else 401), headers, b""
+
+    def give_token(self) -> bytes:
+        """As its token service answers."""
+        if self.token:
+            return json.dumps({"token": self.token}).encode()
+        token = f"t{next(self._numbers)}"
+        self.issued[f"Bearer {token}"] = self.clock()
+        return json.dumps({"token": token, "expires_in": int(self.personality.login_seconds)}).encode()
 
 
 @contextmanager
@@ -130,8 +183,8 @@ def serving(registry: FakeRegistry) -> Iterator[str]:
         server.server_close()
 
 
-def _error(code: str) -> bytes:
-    return json.dumps({"errors": [{"code": code, "message": "as told"}]}).encode()
+def _error(code: str, detail: object = None) -> bytes:
+    return json.dumps({"errors": [{"code": code, "message": "as told", "detail": detail}]}).encode()
 
 
 class _Server(ThreadingHTTPServer):
@@ -172,11 +225,12 @@ class _Handler(BaseHTTPRequestHandler):
             return fault.status, fault.headers, fault.body
         if self.path.startswith("/token"):
             self.registry.logins.append(authorization or body.decode())
-            return 200, {}, json.dumps({"token": self.registry.token}).encode()
+            return 200, {}, self.registry.give_token()
         if self.registry.token and authorization != f"Bearer {self.registry.token}":
             realm = self.registry.realm or f"http://{self.registry.address}/token"
             return 401, {"WWW-Authenticate": f'Bearer realm="{realm}",service="fake",scope="x"'}, b""
-        return self.registry.answer(self.command, self.path, body)
+        refused = self.registry.refused_login(authorization)
+        return refused or self.registry.answer(self.command, self.path, body)
 
     def _fault(self) -> Fault | None:
         with self.registry.lock:

@@ -3,9 +3,10 @@
 import pytest
 
 from kubedl.models.packer.authorization import parse_challenge
+from kubedl.models.packer.exchange import Body
 from kubedl.models.packer.failure import PackingError
 from kubedl.models.packer.login import Login
-from tests.unit.models.packer.conftest import Connect
+from tests.unit.models.packer.conftest import Clock, Connect
 from tests.unit.models.packer.fake_registry import FakeRegistry, Fault, serving
 
 ME = Login("me", "secret")
@@ -47,6 +48,38 @@ def test_a_token_that_is_over_is_fetched_anew(fake: FakeRegistry, connect: Conne
     assert len(fake.logins) == 2
 
 
+def test_a_token_is_renewed_before_a_body_that_cannot_be_sent_again(
+    fake: FakeRegistry, connect: Connect, clock: Clock
+) -> None:
+    """When most of its life is over; a body in memory is sent again instead."""
+    fake.token = "t1"  # noqa: S105
+    registry = connect(ME)
+    registry.has_blob("sha256:a")
+    for seconds, renewals in ((47, 1), (48, 2), (49, 2)):  # a minute, where nobody says how long it is good
+        clock.now = seconds
+        registry.once("PATCH", "blobs/uploads/none", {}, Body(1, iter([b"x"])))
+        assert len(fake.logins) == renewals
+
+
+def test_a_body_in_memory_is_sent_again_with_a_new_token(fake: FakeRegistry, connect: Connect) -> None:
+    fake.token = "t1"  # noqa: S105
+    registry = connect(ME)
+    registry.has_blob("sha256:a")
+    fake.token = "t2"  # noqa: S105
+    for content in (b"", b"{}"):
+        assert registry.once("POST", "blobs/uploads/", {}, content).status == 202
+
+
+def test_a_403_with_a_challenge_asks_for_another_token(fake: FakeRegistry, connect: Connect) -> None:
+    fake.token = "t1"  # noqa: S105
+    registry = connect(ME)
+    registry.has_blob("sha256:a")
+    fake.token = "t2"  # noqa: S105
+    challenge = {"WWW-Authenticate": f'Bearer realm="http://{fake.address}/token"'}
+    fake.faults = [Fault("HEAD", 403, headers=challenge)]
+    assert not registry.has_blob("sha256:a")
+
+
 def test_an_identity_token_is_exchanged(fake: FakeRegistry, connect: Connect) -> None:
     fake.token = "t1"  # noqa: S105
     connect(Login(identity_token="lasting")).has_blob("sha256:a")  # noqa: S106
@@ -64,6 +97,10 @@ def test_somebody_without_a_password_is_refused_at_once(fake: FakeRegistry, conn
     with pytest.raises(PackingError) as caught:
         connect().has_blob("sha256:a")
     assert (caught.value.reason, len(fake.seen)) == ("Unauthorized", 1)
+    assert caught.value.message == (
+        f"{fake.address} rejected an anonymous push to team/model (401); "
+        "set registry.credentials.secretName, or create the Secret regcred"
+    )
 
 
 def test_a_refusal_that_stays_is_the_answer(fake: FakeRegistry, connect: Connect) -> None:

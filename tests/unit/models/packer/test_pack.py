@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -12,7 +13,7 @@ from kubedl.models.order import Answer, Order
 from kubedl.models.packer import pack as module
 from kubedl.models.packer.failure import PackingError
 from kubedl.models.packer.pack import pack
-from kubedl.models.packer.referrers import fallback_tag
+from kubedl.models.packer.referrers import Referrer, fallback_tag
 from kubedl.models.packer.upload import ensure_blob
 from tests.unit.models.packer.conftest import Connect
 from tests.unit.models.packer.fake_registry import FakeRegistry, Fault
@@ -86,7 +87,7 @@ def test_a_tag_that_is_taken_is_never_moved(
     if when == "before":
         fake.tag("v1", other)
     elif when == "meanwhile":
-        monkeypatch.setattr(module, "push_referring", lambda *_: fake.tag("v1", other))
+        monkeypatch.setattr(module, "push_referrers", lambda *_: _tagged(fake, other))
     else:  # a registry whose tags cannot be moved
         fake.faults = [Fault("PUT", 409, path="/manifests/v1")]
         monkeypatch.setattr(module, "_tag", _racing(fake, other))
@@ -141,12 +142,17 @@ def test_the_first_error_ends_all_threads(fake: FakeRegistry, connect: Connect, 
 def test_what_else_is_said_is_said_before_the_tag(fake: FakeRegistry, connect: Connect, order: Order) -> None:
     seen: list[bool] = []
 
-    def attach(*_: object) -> bool:
+    def attach(*_: object) -> tuple[bool, Sequence[Referrer]]:
         seen.append("v1" in fake.manifests)
-        return True
+        return True, ()
 
     assert pack(order, connect(), attach).signed
     assert seen == [False]
+
+
+def _tagged(fake: FakeRegistry, other: bytes) -> dict[str, str]:
+    fake.tag("v1", other)
+    return {}
 
 
 def _racing(fake: FakeRegistry, other: bytes) -> object:

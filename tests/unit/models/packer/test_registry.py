@@ -5,9 +5,10 @@ import json
 import pytest
 
 from kubedl.models.packer.address import parse
+from kubedl.models.packer.exchange import Reply
 from kubedl.models.packer.failure import EndedError, PackingError
 from kubedl.models.packer.manifests import MANIFEST, Document
-from kubedl.models.packer.registry import Registry
+from kubedl.models.packer.registry import Registry, words_of
 from tests.unit.models.packer.conftest import Connect
 from tests.unit.models.packer.fake_registry import FakeRegistry, Fault
 
@@ -32,7 +33,6 @@ def test_a_connection_that_ends_is_made_again(fake: FakeRegistry, connect: Conne
     ("status", "reason"),
     [
         (400, "RegistryRefused"),
-        (403, "Forbidden"),
         (405, "RegistryRefused"),
         (413, "RegistryRefused"),
         (501, "RegistryRefused"),
@@ -44,6 +44,37 @@ def test_what_will_not_pass_is_not(fake: FakeRegistry, connect: Connect, status:
         connect().call("POST", "blobs/uploads/", {202}, content=b"")
     assert (caught.value.reason, caught.value.permanent, len(fake.seen)) == (reason, True, 1)
     assert r"DENIED 'no\nway'" in caught.value.message
+
+
+@pytest.mark.parametrize(("status", "reason"), [(403, "Forbidden"), (404, "RepositoryMissing")])
+def test_what_a_person_can_put_right_is_left_to_a_later_packer(
+    fake: FakeRegistry, connect: Connect, status: int, reason: str
+) -> None:
+    fake.faults = [Fault("POST", status, body=denied())]
+    with pytest.raises(PackingError) as caught:
+        connect().call("POST", "blobs/uploads/", {202}, content=b"")
+    assert (caught.value.reason, caught.value.permanent, len(fake.seen)) == (reason, False, 1)
+    assert r"DENIED 'no\nway'" in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("content", "media_type", "words"),
+    [
+        (
+            b"Your Authorization Token\nhas expired.",
+            "text/plain; charset=utf-8",
+            r"'Your Authorization Token\nhas expired.'",
+        ),
+        (b"<html>no</html>", "text/html", ""),
+        (b"x" * 5000, "text/plain", "x" * 200),
+        (b'{"errors": [{"code": "X", "message": "m", "detail": "d"}]}', "application/json", "X 'm' 'd'"),
+        (b'{"errors": [{"code": "X", "message": "m", "detail": {"message": "d"}}]}', "application/json", "X 'm' 'd'"),
+        (b'{"errors": [{"code": "X", "message": "m", "detail": {"a": 1}}]}', "application/json", "X 'm'"),
+    ],
+)
+def test_the_registrys_own_words(content: bytes, media_type: str, words: str) -> None:
+    found = words_of(Reply(403, {"content-type": media_type}, content))
+    assert found.strip("'") == words.strip("'")
 
 
 def test_a_registry_that_stays_ill_is_given_up_with_its_words(fake: FakeRegistry, connect: Connect) -> None:

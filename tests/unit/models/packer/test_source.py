@@ -132,7 +132,8 @@ def test_what_is_no_part_of_a_model_is_refused_by_name(
 @pytest.mark.parametrize("make", [lambda root: None, lambda root: (root / "a" / "b").mkdir(parents=True)])
 def test_a_directory_without_files_is_no_model(tmp_path: Path, make: Callable[[Path], None]) -> None:
     make(tmp_path)
-    assert "no file in the model's directory" in refusal(tmp_path).message
+    message = refusal(tmp_path).message
+    assert "no file in the model's directory; the job must write its model to $KUBEDL_MODEL_PATH" in message
 
 
 def test_no_link_leads_to_the_model(tmp_path: Path, model: Path) -> None:
@@ -165,7 +166,7 @@ def test_what_cannot_be_read_is_named(make: Callable[[Path], None]) -> None:
         ):
             read(source)
         (root / "closed").chmod(0o700)
-    assert (caught.value.reason, caught.value.permanent) == ("BadModel", True)
+    assert (caught.value.reason, caught.value.permanent) == ("SourceUnreadable", False)  # modes can be put right
 
 
 def test_too_many_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

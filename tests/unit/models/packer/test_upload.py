@@ -3,6 +3,7 @@
 import hashlib
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -257,3 +258,52 @@ def test_a_read_error_of_the_model_is_not_taken_for_the_networks(fake: FakeRegis
         ensure_blob(connect(), DIGEST, 10, lambda start, end: iter(broken(start, end)), lambda _: None)
     assert caught.value.reason == "SourceUnreadable"
     assert fake.paths("PATCH") == []
+
+
+@pytest.mark.parametrize("status", [200, 201, 202, 204])
+def test_a_part_is_taken_with_any_of_these_answers(fake: FakeRegistry, connect: Connect, status: int) -> None:
+    fake.personality = replace(fake.personality, patch_status=status)
+    send(connect)
+    assert fake.blobs == {DIGEST: CONTENT}
+    assert len(fake.paths("PATCH")) == 1
+
+
+def test_a_range_that_stands_still_is_believed_not_to_count(
+    fake: FakeRegistry, connect: Connect, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upload, "MOST_AT_ONCE", 1 << 20)
+    fake.personality = replace(fake.personality, range_stands_still=True)
+    assert send(connect) == len(CONTENT)
+    assert (fake.blobs, clock.now) == ({DIGEST: CONTENT}, 0)
+
+
+def test_after_a_cut_such_a_registry_is_not_asked_how_far_it_is(
+    fake: FakeRegistry, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would be wrong about that too; the blob is sent anew."""
+    monkeypatch.setattr(upload, "MOST_AT_ONCE", 1 << 20)
+    fake.personality = replace(fake.personality, range_stands_still=True)
+    had, parts = fake.answer, [0]
+
+    def answer(method: str, url: str, body: bytes) -> tuple[int, dict[str, str], bytes]:
+        parts[0] += method == "PATCH"
+        return (500, {}, b"") if (method, parts[0]) == ("PATCH", 3) else had(method, url, body)
+
+    fake.answer = answer  # type: ignore[method-assign]
+    send(connect)
+    assert fake.blobs == {DIGEST: CONTENT}
+    assert len(fake.paths("POST")) == 2
+
+
+def test_a_blob_that_somebody_else_sent_meanwhile_is_there(fake: FakeRegistry, connect: Connect) -> None:
+    """A registry that refuses to store it twice has it."""
+    had = fake.answer
+
+    def answer(method: str, url: str, body: bytes) -> tuple[int, dict[str, str], bytes]:
+        if method == "PUT":
+            fake.blobs[DIGEST] = CONTENT
+            return 400, {}, b'{"errors": [{"code": "BLOB_UPLOAD_INVALID", "message": "cannot be updated"}]}'
+        return had(method, url, body)
+
+    fake.answer = answer  # type: ignore[method-assign]
+    send(connect)
