@@ -18,7 +18,7 @@ from harness.world import World
 from kubedl.api.inference import INFERENCES
 from kubedl.serving import autoscaling, deployment, traffic
 from kubedl.serving.deployment import Servers
-from kubedl.serving.loading import Model
+from kubedl.serving.loading import Model, Program
 from kubedl.serving.objects import owner_of
 from kubedl.serving.traffic import Backend, GatewayRef
 from kubedl.wire import codec
@@ -152,7 +152,7 @@ def test_what_is_made_is_what_the_api_server_takes(
         inference = INFERENCES.decoder.decode(codec.encode(accepted))
         [predictor] = inference.spec.predictors
         servers = Servers(inference, predictor, Model("v1", "m", f"hub/m@sha256:{'a' * 64}"))
-        made = deployment.deployment(servers, way, "packer")
+        made = deployment.deployment(servers, way, Program("packer"))
         api.create(f"/apis/apps/v1/namespaces/{namespace}/deployments?{TRY}", made)
         api.create(f"/api/v1/namespaces/{namespace}/pods?{TRY}", deployment.pod(made))
         for service in (deployment.service(servers), deployment.entrance(servers)):

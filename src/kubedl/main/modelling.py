@@ -2,14 +2,13 @@
 
 import os
 from argparse import Namespace
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import datetime
-
-import structlog
 
 from kubedl.api.model import BY_MODEL, MODEL_VERSIONS, MODELS, ModelVersion, model_key
 from kubedl.api.model_volumes import CLAIM_NAMESPACE, PERSISTENT_VOLUMES
 from kubedl.kube.watch import Scope
+from kubedl.main.proxies import proxies
 from kubedl.models import build_pod, catalogue, controller, prewarm, released
 from kubedl.models.catalogue import ModelController
 from kubedl.models.controller import ModelVersionController
@@ -24,10 +23,7 @@ from kubedl.runtime.store import Store
 from kubedl.runtime.writer import Writer
 from kubedl.wire.core import PODS
 
-log = structlog.get_logger()
-
 WORKERS = 8
-PROXIES = ("HTTPS_PROXY", "NO_PROXY")
 PACKER_IMAGE = "kubedl"
 GRANTS = (*controller.GRANTS, *catalogue.GRANTS, *prewarm.GRANTS, *released.GRANTS)
 
@@ -85,12 +81,3 @@ def add_modelling(
     removing.watch(volumes, lambda volume: (volume.metadata.key,))
     manager.add(removing, volumes)
     return versions
-
-
-def proxies(environment: Mapping[str, str]) -> dict[str, str]:
-    """The operator's own, for build pods in the same network. A password stays here: people may read pods."""
-    found = {name: environment.get(name) or environment.get(name.lower(), "") for name in PROXIES}
-    if "@" in found["HTTPS_PROXY"]:
-        log.warning("build pods are not told of HTTPS_PROXY, which has a password that everybody would see")
-        return {}
-    return {name: value for name, value in found.items() if value}

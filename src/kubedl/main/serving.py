@@ -1,5 +1,6 @@
 """The part of the operator that serves models, put together."""
 
+import os
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable
 from datetime import datetime
@@ -11,6 +12,7 @@ from kubedl.api.inference import INFERENCES
 from kubedl.api.model import ModelVersion
 from kubedl.kube.tls import client_context
 from kubedl.kube.watch import Scope
+from kubedl.main.proxies import proxies
 from kubedl.runtime.controller import Controller
 from kubedl.runtime.events import Recorder
 from kubedl.runtime.gate import Gate
@@ -23,6 +25,7 @@ from kubedl.serving import objects, queries
 from kubedl.serving.analysis import GatewayPage, Prometheus, Source
 from kubedl.serving.applier import Applier
 from kubedl.serving.controller import BY_LABEL, BY_NAMESPACE, GRANTS, Caches, InferenceController
+from kubedl.serving.loading import Program
 from kubedl.serving.measuring import Measurements
 from kubedl.serving.objects import AUTOSCALERS, DEPLOYMENTS, SCALED_OBJECTS, SLICES
 from kubedl.serving.provision import Provisioner
@@ -104,7 +107,7 @@ def add_serving(
         caches,
         writer,
         applier,
-        Provisioner(writer, applier, packer_image=options.packer_image, place=place),
+        Provisioner(writer, applier, program=Program(options.packer_image, proxies(os.environ)), place=place),
         recorder,
         place=place,
         gateway=options.gateway,

@@ -10,11 +10,12 @@ from typing import Any
 
 import msgspec
 
-from kubedl.api import model_volumes
+from kubedl.api import model_volumes, registry_access
 from kubedl.api.model import GROUP, MODEL_VERSIONS, ModelVersion
 from kubedl.api.model_storage import Storage
 from kubedl.api.model_volumes import Owner
 from kubedl.api.pod_security import NOBODY
+from kubedl.api.registry_access import DEFAULT_SECRET, NO_PROXIES
 from kubedl.models.order import KEY_FILE, ORDER_VARIABLE, PASSWORD_FILE, Order, Origin
 from kubedl.wire import codec
 from kubedl.wire.core import PODS, Pod
@@ -25,13 +26,10 @@ CONTAINER = "packer"
 PREFIX, LONGEST_NAME = "image-build-", 253
 COMMAND = ("python3", "-m", "kubedl.main.packer")
 SOURCE, REGISTRY, SIGNING, AUTHORITY = "/kubedl/source", "/kubedl/registry", "/kubedl/signing", "/kubedl/authority"
-DEFAULT_SECRET = "regcred"  # noqa: S105 - a name; where the first KubeDL looked for credentials
 LONGEST_NUMBER = 9  # digits
 RESOURCES = {"requests": {"cpu": "250m", "memory": "256Mi"}, "limits": {"cpu": "2", "memory": "512Mi"}}
 # The model lies on that node and nowhere else, whatever else the node is kept for.
 TOLERATIONS = [{"operator": "Exists", "effect": "NoSchedule"}]
-
-NO_PROXIES: Mapping[str, str] = {}
 
 Body = dict[str, Any]
 
@@ -91,9 +89,12 @@ def render(
         model_volumes.mount(storage, _source(storage), read_only=True),
         *({"name": volume["name"], "mountPath": path, "readOnly": True} for volume, path in secrets),
     ]
-    variables = {ORDER_VARIABLE: codec.encode(order(version, storage)).decode(), **proxies}
-    if version.spec.registry is not None and version.spec.registry.authority is not None:
-        variables["SSL_CERT_FILE"] = posixpath.join(AUTHORITY, "ca.crt")
+    registry = version.spec.registry
+    trusted = AUTHORITY if registry is not None and registry.authority is not None else ""
+    variables = {
+        ORDER_VARIABLE: codec.encode(order(version, storage)).decode(),
+        **registry_access.variables(proxies, trusted),
+    }
     return {
         "apiVersion": PODS.api_version,
         "kind": PODS.kind,
@@ -125,8 +126,7 @@ def render(
                     "image": image,
                     "imagePullPolicy": "IfNotPresent",
                     "command": list(COMMAND),
-                    # Kubernetes would put the value of another variable in the place of $(NAME).
-                    "env": [{"name": name, "value": text.replace("$", "$$")} for name, text in variables.items()],
+                    "env": registry_access.environment(variables),
                     "resources": RESOURCES,
                     "securityContext": {
                         "allowPrivilegeEscalation": False,
@@ -150,20 +150,10 @@ def _secrets(version: ModelVersion) -> list[tuple[Body, str]]:
     """Volumes, each with the directory that it is mounted in. The operator itself reads no Secret."""
     registry, signing = version.spec.registry, version.spec.signing
     named = registry.credentials if registry is not None else None
-    credentials: Body = {
-        "secretName": named.secret_name if named is not None else DEFAULT_SECRET,
-        "items": [{"key": ".dockerconfigjson", "path": "config.json"}],
-        "defaultMode": 0o444,
-        "optional": named is None,
-    }
-    found: list[tuple[Body, str]] = [({"name": "registry", "secret": credentials}, REGISTRY)]
+    secret = named.secret_name if named is not None else DEFAULT_SECRET
+    found = [(registry_access.credentials("registry", secret, optional=named is None), REGISTRY)]
     if registry is not None and registry.authority is not None:
-        known = {
-            "secretName": registry.authority.secret_name,
-            "items": [{"key": "ca.crt", "path": "ca.crt"}],
-            "defaultMode": 0o444,
-        }
-        found.append(({"name": "authority", "secret": known}, AUTHORITY))
+        found.append((registry_access.authority("authority", registry.authority.secret_name), AUTHORITY))
     if signing is not None:
         # Nothing else that the Secret may have; two sources, because only a whole one can be optional.
         key, password = (

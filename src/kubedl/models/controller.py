@@ -8,6 +8,7 @@ from typing import Literal
 from kubedl.api import model_volumes
 from kubedl.api.conditions import Condition, find
 from kubedl.api.model import ENDED, GROUP, MODEL_VERSIONS, ModelVersion, ModelVersionStatus
+from kubedl.api.registry_access import NO_PROXIES
 from kubedl.kube.errors import ApiError, ForbiddenError, InvalidError
 from kubedl.models import build_pod
 from kubedl.models.inquiry import NOTHING, Heard, ask
@@ -54,7 +55,7 @@ class ModelVersionController:
         recorder: Recorder,
         *,
         packer_image: str,
-        proxies: Mapping[str, str] = build_pod.NO_PROXIES,
+        proxies: Mapping[str, str] = NO_PROXIES,
         clock: Callable[[], datetime],
     ) -> None:
         self._caches = caches

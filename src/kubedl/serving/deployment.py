@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from kubedl.api.inference import GROUP, Inference, Predictor
 from kubedl.serving import batching, frameworks, loading, template
-from kubedl.serving.loading import Model, Way
+from kubedl.serving.loading import Model, Program, Way
 from kubedl.serving.objects import (
     DEPLOYMENTS,
     GRPC,
@@ -45,10 +45,10 @@ class Servers:
         return name_of(self.inference, self.predictor.name, self.track)
 
 
-def deployment(servers: Servers, way: Way, packer_image: str) -> Body:
+def deployment(servers: Servers, way: Way, program: Program) -> Body:
     """Raises TemplateError if the template is none."""
     inference, labels = servers.inference, labels_of(servers.inference, servers.predictor.name, servers.track)
-    given = _template(servers, way, packer_image)
+    given = _template(servers, way, program)
     known = servers.model
     return {
         "apiVersion": DEPLOYMENTS.api_version,
@@ -119,7 +119,7 @@ def _service(servers: Servers, name: str) -> Body:
     }
 
 
-def _template(servers: Servers, way: Way, packer_image: str) -> Body:
+def _template(servers: Servers, way: Way, program: Program) -> Body:
     inference, predictor, model = servers.inference, servers.predictor, servers.model
     framework = inference.spec.framework
     given = template.read(predictor.name, predictor.template)
@@ -133,7 +133,7 @@ def _template(servers: Servers, way: Way, packer_image: str) -> Body:
         for one in spec["containers"]:
             _tell(one, MODEL_PATH, predictor.model_path)
         words = batching.loader_words(framework, predictor.batching)
-        loading.add(spec, model, way, predictor.model_path, packer_image, words)
+        loading.add(spec, model, way, predictor.model_path, program, words)
     if not spec.get("serviceAccountName") and not spec.get("serviceAccount"):
         spec.setdefault("automountServiceAccountToken", False)  # a server has no business with the API
     given["metadata"]["labels"] |= labels_of(inference, predictor.name, servers.track)

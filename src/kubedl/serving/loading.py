@@ -7,10 +7,13 @@ that does not know image volumes removes them from pods without a word; then the
 container fails, and the server never starts with no model.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from kubedl.api import registry_access
 from kubedl.api.pod_security import NOBODY, RESTRICTED
+from kubedl.api.registry_access import DEFAULT_SECRET, NO_PROXIES
 from kubedl.serving.template import Body
 from kubedl.wire import codec
 from kubedl.wire.core import Pod, Terminated
@@ -20,9 +23,9 @@ Way = Literal["ImageVolume", "InitCopy"]
 
 CONTAINER = "kubedl-model-loader"  # as the first KubeDL called it
 COMMAND = ("python3", "-m", "kubedl.main.loader")
-IMAGE_VOLUME, MODEL_VOLUME, REGISTRY_VOLUME = "kubedl-model-image", "kubedl-model", "kubedl-registry"
-IMAGE_PATH, REGISTRY_PATH = "/kubedl/image", "/kubedl/registry"
-DEFAULT_SECRET = "regcred"  # noqa: S105 - a name; where the first KubeDL looked for credentials
+IMAGE_VOLUME, MODEL_VOLUME = "kubedl-model-image", "kubedl-model"
+REGISTRY_VOLUME, AUTHORITY_VOLUME = "kubedl-registry", "kubedl-authority"
+IMAGE_PATH, REGISTRY_PATH, AUTHORITY_PATH = "/kubedl/image", "/kubedl/registry", "/kubedl/authority"
 RESOURCES = {"requests": {"cpu": "100m", "memory": "128Mi"}, "limits": {"cpu": "2", "memory": "512Mi"}}
 
 
@@ -35,6 +38,15 @@ class Model:
     image: str  # by digest
     insecure: bool = False
     secret: str = ""  # with the registry's password; by default the pod's own pull secret, or regcred
+    authority: str = ""  # a Secret with the certificates of whoever vouches for the registry
+
+
+@dataclass(frozen=True)
+class Program:
+    """The loader as the operator is set up to run it, the same for every predictor."""
+
+    image: str
+    proxies: Mapping[str, str] = field(default_factory=lambda: NO_PROXIES)  # variables
 
 
 @dataclass(frozen=True)
@@ -45,11 +57,12 @@ class Words:
     message: str
 
 
-def add(spec: Body, model: Model, way: Way, path: str, packer_image: str, settings: tuple[str, ...] = ()) -> None:
+def add(spec: Body, model: Model, way: Way, path: str, program: Program, settings: tuple[str, ...] = ()) -> None:
     """Put the model into every container of a pod, at `path`; `settings` are further words for the loader."""
     spec["volumes"] = [*spec["volumes"], {"name": MODEL_VOLUME, "emptyDir": {}}]
     mounts: list[Body] = [{"name": MODEL_VOLUME, "mountPath": path, "readOnly": True}]
     own: list[Body] = [{"name": MODEL_VOLUME, "mountPath": path}]
+    variables: Mapping[str, str] = {}
     if way == "ImageVolume":
         image = {"reference": model.image, "pullPolicy": "IfNotPresent"}
         spec["volumes"].append({"name": IMAGE_VOLUME, "image": image})
@@ -61,12 +74,19 @@ def add(spec: Body, model: Model, way: Way, path: str, packer_image: str, settin
     else:
         spec["volumes"].append(_credentials(spec, model))
         own.append({"name": REGISTRY_VOLUME, "mountPath": REGISTRY_PATH, "readOnly": True})
-        source = ["--image", model.image, "--credentials", f"{REGISTRY_PATH}/config.json"]
+        if model.authority:
+            spec["volumes"].append(registry_access.authority(AUTHORITY_VOLUME, model.authority))
+            own.append({"name": AUTHORITY_VOLUME, "mountPath": AUTHORITY_PATH, "readOnly": True})
+        variables = registry_access.variables(program.proxies, AUTHORITY_PATH if model.authority else "")
+        source = ["--image", model.image, "--credentials", f"{REGISTRY_PATH}/{registry_access.CONFIG}"]
         source += ["--insecure"] if model.insecure else []
     for container in spec["containers"]:
         container["volumeMounts"] = [*container["volumeMounts"], *mounts]
     words = [*source, "--target", path, *settings]
-    spec["initContainers"] = [_loader(packer_image, words, own, _resources(spec)), *spec["initContainers"]]
+    loader = _loader(program.image, words, own, _resources(spec))
+    if variables:
+        loader["env"] = registry_access.environment(variables)
+    spec["initContainers"] = [loader, *spec["initContainers"]]
 
 
 def survived(pod: dict[str, Any], image: str) -> bool:
@@ -114,13 +134,8 @@ def _read(final: Terminated) -> Words:
 def _credentials(spec: Body, model: Model) -> Body:
     """The operator itself reads no Secret."""
     pulling = next((one["name"] for one in spec.get("imagePullSecrets") or () if one.get("name")), "")
-    secret = {
-        "secretName": model.secret or pulling or DEFAULT_SECRET,
-        "items": [{"key": ".dockerconfigjson", "path": "config.json"}],
-        "defaultMode": 0o444,
-        "optional": not model.secret,
-    }
-    return {"name": REGISTRY_VOLUME, "secret": secret}
+    secret = model.secret or pulling or DEFAULT_SECRET
+    return registry_access.credentials(REGISTRY_VOLUME, secret, optional=not model.secret)
 
 
 def _let_pull(spec: Body, secret: str) -> None:

@@ -42,10 +42,10 @@ KEDA_MISSING = "KedaNotInstalled"
 class Provisioner:
     """Makes what Inferences need, and takes away what they do not."""
 
-    def __init__(self, writer: Writer, applier: Applier, *, packer_image: str, place: Place) -> None:
+    def __init__(self, writer: Writer, applier: Applier, *, program: loading.Program, place: Place) -> None:
         self._writer = writer
         self._applier = applier
-        self._packer_image = packer_image
+        self._program = program
         self._place = place
 
     async def provide(self, sight: Sight, arrangements: Sequence[Arrangement]) -> Outcome:
@@ -215,7 +215,7 @@ class Provisioner:
         return codec.decode(answer, dict[str, Any])
 
     def _body(self, servers: Servers, way: loading.Way) -> Body:
-        return deployment.deployment(servers, way, self._packer_image)
+        return deployment.deployment(servers, way, self._program)
 
     def _has_left(self, sight: Sight, name: str, outcome: Outcome) -> bool:
         """Whether no gateway sends it requests any more; if not, when to look again."""

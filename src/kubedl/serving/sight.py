@@ -71,4 +71,5 @@ def model_of(sight: Sight, name: str) -> Model | Trouble:
         image=status.image,
         insecure=registry is not None and registry.insecure,
         secret=named.secret_name if named is not None else "",
+        authority=registry.authority.secret_name if registry is not None and registry.authority is not None else "",
     )

@@ -44,7 +44,7 @@ def test_it_takes_what_pods_tell_it(way: loading.Way, framework: str) -> None:
     wish = Batching(batch_size=4, timeout_milliseconds=20)
     words = batching.loader_words(framework, wish)  # type: ignore[arg-type]
     known = Model("v", "resnet", f"hub/resnet@{DIGEST}", insecure=True)
-    loading.add(spec, known, way, "/kubedl-model", "packer:1", words)
+    loading.add(spec, known, way, "/kubedl-model", loading.Program("packer:1"), words)
     options = parser().parse_args(spec["initContainers"][0]["args"])
     assert options.target == Path("/kubedl-model")
     assert (options.triton_batching, options.mlserver_batching) in (([4, 20_000], None), (None, [4, 0.02]))

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from kubedl.api import registry_access
 from kubedl.api.model import ModelVersion
 from kubedl.models import build_pod
 from kubedl.models.order import ORDER_VARIABLE, Order, Origin
@@ -23,7 +24,7 @@ def render(one: ModelVersion, attempt: int = 1) -> dict[str, Any]:
     return build_pod.render(one, one.spec.storage, attempt, IMAGE)
 
 
-def variables(one: ModelVersion, proxies: Mapping[str, str] = build_pod.NO_PROXIES) -> dict[str, str]:
+def variables(one: ModelVersion, proxies: Mapping[str, str] = registry_access.NO_PROXIES) -> dict[str, str]:
     """What the packer is told beside its order."""
     assert one.spec.storage is not None
     [made] = build_pod.render(one, one.spec.storage, 1, IMAGE, proxies)["spec"]["containers"]

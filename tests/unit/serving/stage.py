@@ -22,6 +22,7 @@ from kubedl.runtime.writer import Writer
 from kubedl.serving import objects
 from kubedl.serving.applier import Applier
 from kubedl.serving.controller import BY_LABEL, BY_NAMESPACE, Caches, InferenceController
+from kubedl.serving.loading import Program
 from kubedl.serving.measuring import Measurements
 from kubedl.serving.objects import AUTOSCALERS, DEPLOYMENTS, SCALED_OBJECTS, SERVICE_OF, SLICES
 from kubedl.serving.provision import Provisioner
@@ -131,6 +132,7 @@ class Stage:
         self.api = ApiModel(NOW)
         self.events: list[str] = []
         self.writes: list[str] = []
+        self.program = Program("packer:1")
         self.gateway: GatewayRef | None = None
         self.gateway_api = True
         self.source: Source | None = None
@@ -169,7 +171,7 @@ class Stage:
         )
         applier = Applier(client, gate)
         self.measurements = Measurements(None, self._woken.add)
-        provisioner = Provisioner(writer, applier, packer_image="packer:1", place=place)
+        provisioner = Provisioner(writer, applier, program=self.program, place=place)
         self.controller = InferenceController(
             caches,
             writer,

@@ -8,12 +8,13 @@ import pytest
 from kubedl.api.inference import Inference
 from kubedl.api.pod_template import TemplateError
 from kubedl.serving.deployment import Servers, deployment, entrance, pod, service
-from kubedl.serving.loading import RESOURCES, Model, Way, survived
+from kubedl.serving.loading import RESOURCES, Model, Program, Way, survived
 from kubedl.serving.objects import CANDIDATE
 from tests.training_builders import NAMESPACE
 from tests.unit.serving.inferences import DIGEST, NAME, UID, inference, predictor
 
 MODEL = Model("v1", "mnist", f"hub/mnist@{DIGEST}")
+PROGRAM = Program("packer:1")
 # The manifest of the first KubeDL.
 FORMER = {
     "name": "tensorflow",
@@ -30,9 +31,15 @@ def one(container: dict[str, Any] | None = None, framework: str = "TFServing", *
     return inference(predictor(template={"spec": spec}, **fields), framework=framework)
 
 
-def made(found: Inference, way: Way = "ImageVolume", model: Model | None = MODEL, **fields: Any) -> dict[str, Any]:  # noqa: ANN401
+def made(
+    found: Inference,
+    way: Way = "ImageVolume",
+    model: Model | None = MODEL,
+    program: Program = PROGRAM,
+    **fields: Any,  # noqa: ANN401
+) -> dict[str, Any]:
     """Its Deployment."""
-    return deployment(Servers(found, found.spec.predictors[0], model, **fields), way, "packer:1")
+    return deployment(Servers(found, found.spec.predictors[0], model, **fields), way, program)
 
 
 def server(found: Inference, **fields: Any) -> dict[str, Any]:  # noqa: ANN401
@@ -236,6 +243,27 @@ def test_a_copy_has_its_password_by_reference(secret: str, pulling: str, used: s
     assert arguments[:2] == ["--image", MODEL.image]
     assert "--insecure" in arguments
     assert not any("kubedl-registry" in str(container["volumeMounts"]) for container in spec["containers"])
+
+
+def test_a_copy_reaches_the_registry_as_the_build_did() -> None:
+    """By the same proxies, trusting the same authority; the server itself is told of neither."""
+    proxies = {"HTTPS_PROXY": "http://proxy:3128", "NO_PROXY": "10.0.0.0/8,$(HOST)"}
+    body = made(one(), "InitCopy", replace(MODEL, authority="company"), Program("packer:1", proxies))
+    spec = body["spec"]["template"]["spec"]
+    (loader,), (server,) = spec["initContainers"], spec["containers"]
+    told = {variable["name"]: variable["value"] for variable in loader["env"]}
+    assert told == {
+        "HTTPS_PROXY": "http://proxy:3128",
+        "NO_PROXY": "10.0.0.0/8,$$(HOST)",
+        "SSL_CERT_FILE": "/kubedl/authority/ca.crt",
+    }
+    [volume] = [one for one in spec["volumes"] if one.get("secret", {}).get("secretName") == "company"]
+    assert volume["secret"]["items"] == [{"key": "ca.crt", "path": "ca.crt"}]
+    mount = {"name": volume["name"], "mountPath": "/kubedl/authority", "readOnly": True}
+    assert mount in loader["volumeMounts"]
+    assert mount not in server["volumeMounts"]
+    assert not told.keys() & {variable["name"] for variable in server["env"]}
+    assert "env" not in made(one(), "InitCopy")["spec"]["template"]["spec"]["initContainers"][0]
 
 
 def test_a_mounted_model_is_pulled_with_the_password_it_was_pushed_with() -> None:

@@ -12,6 +12,7 @@ from kubedl.api.pod_template import TemplateError
 from kubedl.serving import autoscaling, deployment, rollout, traffic
 from kubedl.serving.arrangement import advanced, arrange, backends, replicas
 from kubedl.serving.explanation import lost_its_model
+from kubedl.serving.loading import Program
 from kubedl.serving.objects import CANDIDATE, STABLE, Deployment, EndpointSlice, ready_endpoints
 from kubedl.serving.outcome import Outcome
 from kubedl.serving.sight import Sight, Trouble
@@ -117,7 +118,7 @@ def test_deciding_raises_nothing(sight: Sight, ready: bool) -> None:
 
 def _sendable(servers: deployment.Servers) -> None:
     try:
-        codec.encode(deployment.pod(deployment.deployment(servers, "InitCopy", "packer")))
+        codec.encode(deployment.pod(deployment.deployment(servers, "InitCopy", Program("packer"))))
         codec.encode(deployment.service(servers))
     except TemplateError:
         pass

@@ -1,8 +1,8 @@
-"""What build pods are told of the operator's surroundings."""
+"""What pods are told of the operator's proxies."""
 
 import pytest
 
-from kubedl.main.modelling import proxies
+from kubedl.main.proxies import proxies
 
 
 @pytest.mark.parametrize(
