@@ -15,6 +15,7 @@ from kubedl.api.cache import CacheBackend
 from kubedl.api.conditions import Condition
 from kubedl.api.training import JobStatus, ReplicaStatus, TrainingJob
 from kubedl.training import labels
+from kubedl.training.addons import code
 from kubedl.training.job import Replica
 from kubedl.training.kind import Kind
 from kubedl.training.kinds.mpi import MPI
@@ -22,9 +23,20 @@ from kubedl.training.kinds.pytorch import PyTorch
 from kubedl.training.kinds.tensorflow import TensorFlow
 from kubedl.training.plan import Plan
 from kubedl.training.planner import plan
+from kubedl.training.policies.outage import Outage
 from kubedl.training.snapshot import Settings, Snapshot
 from kubedl.wire import codec
-from kubedl.wire.core import ContainerState, ContainerStatus, Pod, PodCondition, PodSpec, PodStatus, Terminated, Waiting
+from kubedl.wire.core import (
+    ContainerState,
+    ContainerStatus,
+    InitContainer,
+    Pod,
+    PodCondition,
+    PodSpec,
+    PodStatus,
+    Terminated,
+    Waiting,
+)
 from kubedl.wire.meta import ObjectMeta, OwnerReference
 
 NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
@@ -144,6 +156,8 @@ class PodBuilder:
     node: str = ""
     number: int = 0  # of the attempt
     restarts: int = 0
+    sidecars: tuple[str, ...] = ()
+    has_code: bool = True  # if the job asks for it
 
     def attempt(self, number: int) -> "PodBuilder":
         return replace(self, number=number)
@@ -161,6 +175,15 @@ class PodBuilder:
         """By its kubelet, in place."""
         return replace(self, restarts=times)
 
+    def with_sidecar(self, name: str, *, restarted: int) -> "PodBuilder":
+        """A native one: an init container that runs beside the others, and is always restarted."""
+        status = ContainerStatus(name=name, restart_count=restarted)
+        return replace(self._status(init_container_statuses=(status,)), sidecars=(*self.sidecars, name))
+
+    def without_code(self) -> "PodBuilder":
+        """Made before the job asked for code."""
+        return replace(self, has_code=False)
+
     def succeeded(self, at: float = 0) -> "PodBuilder":
         return self._ended("Succeeded", 0, at)
 
@@ -175,9 +198,9 @@ class PodBuilder:
         main = ContainerStatus(name=self.job.kind.container, state=ContainerState(waiting=Waiting()))
         return self._status(phase="Failed", init_container_statuses=(init,), container_statuses=(main,))
 
-    def refused(self, reason: str) -> "PodBuilder":
+    def refused(self, reason: str, message: str = "") -> "PodBuilder":
         """Failed before any container ran."""
-        return self._status(phase="Failed", reason=reason)
+        return self._status(phase="Failed", reason=reason, message=message)
 
     def going(self, at: float = 0) -> "PodBuilder":
         """Told to go while it ran; `at` is when its time is up."""
@@ -222,7 +245,11 @@ class PodBuilder:
             labels={**labels.of_pod(job, self.replica, self.number), **edited},
             owner_references=(reference,),
         )
-        return Pod(metadata=meta, spec=PodSpec(node_name=self.node), status=self._with_restarts())
+        init = [InitContainer(name=name, restart_policy="Always") for name in self.sidecars]
+        if self.has_code and code.is_wanted(made):
+            init.append(InitContainer(name=code.CONTAINER))
+        spec = PodSpec(node_name=self.node, init_containers=tuple(init))
+        return Pod(metadata=meta, spec=spec, status=self._with_restarts())
 
     def _with_restarts(self) -> PodStatus:
         known = self.status.container_statuses or (ContainerStatus(name=self.job.kind.container),)
@@ -254,6 +281,7 @@ def snapshot(
     lost_nodes: Mapping[str, float] | None = None,
     now: float = 0,
     cache: CacheBackend | None = None,
+    outage: Outage | None = None,
 ) -> Snapshot:
     """What is known of a job; times are seconds after `NOW`."""
     return Snapshot(
@@ -266,6 +294,7 @@ def snapshot(
         now=after(now),
         settings=Settings(),
         cache=cache,
+        outage=outage,
     )
 
 

@@ -125,7 +125,10 @@ class JobSpec(Record, frozen=True):
 
     clean_pod_policy: Annotated[
         CleanPodPolicy | None,
-        Meta(description="Which pods are deleted when the job has ended. The kind has a default."),
+        Meta(
+            description="Which pods are deleted when the job has ended. Of a job that failed, running pods always are. "
+            "The kind has a default."
+        ),
     ] = None
     ttl_seconds_after_finished: (
         Annotated[int, Meta(ge=0, le=MOST, description="The job itself is deleted that long after its end.")] | None

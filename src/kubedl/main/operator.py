@@ -126,6 +126,12 @@ def parser() -> argparse.ArgumentParser:
         help="how long a lost node may come back before pods are replaced",
     )
     made.add_argument(
+        "--max-lost-nodes-percent",
+        type=float,
+        default=Settings.max_lost_nodes_percent,
+        help="when more nodes than this share of all are lost at once (at least 3, or all), no pod there is replaced",
+    )
+    made.add_argument(
         "--settle-seconds",
         type=float,
         default=60,
@@ -188,6 +194,7 @@ def _assemble(options: argparse.Namespace, manager: Manager, recorder: Recorder,
     followed: Followed = {}
     settings = Settings(
         node_grace=timedelta(seconds=options.node_grace_seconds),
+        max_lost_nodes_percent=options.max_lost_nodes_percent,
         settle=timedelta(seconds=options.settle_seconds),
         cluster_domain=options.cluster_domain,
         git_image=options.git_image,

@@ -23,6 +23,7 @@ from kubedl.runtime.writer import OccupiedError, Writer, merge_changes
 from kubedl.training import companions, model_version, pods, services, tally
 from kubedl.training.addons import tensorboard
 from kubedl.training.kind import Kind
+from kubedl.training.nodes import NodeView
 from kubedl.training.plan import Creation, Plan
 from kubedl.training.planner import plan, without_version
 from kubedl.training.repair import scope
@@ -66,6 +67,7 @@ class JobController:
         self._recorder = recorder
         self._settings = settings
         self._clock = clock
+        self._nodes = NodeView(caches.nodes, settings)
         self._told: set[str] = set()  # pods that were told to go while they ran, by uid
 
     def job_of(self, found: Pod | Service) -> Iterable[Key]:
@@ -102,11 +104,7 @@ class JobController:
             return None
         name, board = made.metadata.name, tensorboard.name_of(made)
         found = tuple(pod for pod in self._caches.pods.owned_by(made) if pod.metadata.name != board)
-        cache, lost = cache_key(made), {}
-        for place in {pod.spec.node_name for pod in found if pod.spec.node_name}:
-            node = self._caches.nodes.get(Key("", place))
-            if node is not None and (since := node.lost_since) is not None:
-                lost[place] = since
+        cache, lost, now = cache_key(made), self._nodes.lost(found), self._clock().replace(microsecond=0)
         return Snapshot(
             kind=self.kind,
             job=self.kind.job(made),
@@ -114,9 +112,10 @@ class JobController:
             deleted=tuple(self._as_told(pod) for pod in self._caches.pods.deleted(OwnerKey.itself(made))),
             has_service=any(service.metadata.name == name for service in self._caches.services.owned_by(made)),
             lost_nodes=lost,
-            now=self._clock().replace(microsecond=0),
+            now=now,
             settings=self._settings,
             cache=self._caches.backends.get(cache) if cache is not None else None,
+            outage=self._nodes.outage(now) if lost else None,
         )
 
     def job_changed(self, old: TrainingJob | None, new: TrainingJob | None) -> None:

@@ -10,7 +10,7 @@ import msgspec
 
 from kubedl.api.conditions import find, is_finished, is_true
 from kubedl.api.training import TrainingJob
-from kubedl.training import addons, model_version, repair, tally
+from kubedl.training import addons, late_edits, lost_nodes, model_version, repair, tally
 from kubedl.training.addons import cache, code, sync_status
 from kubedl.training.plan import Creation, Draft, Event, Plan
 from kubedl.training.policies import clean, success, ttl
@@ -54,11 +54,12 @@ def without_version(decided: Plan) -> Plan:
 
 
 def _refusal(made: TrainingJob) -> repair.Outcome | None:
+    # An edit does not end a job that runs: it is ignored, which the condition EditIgnored says, or if it keeps a pod
+    # from being made, the condition Blocked.
+    if made.status.start_time is not None:
+        return None
     words = unsupported(made.metadata.annotations)
-    if words is not None:
-        return "Unsupported", words
-    # An edit does not end a job that runs: if it keeps a pod from being made, the condition Blocked says so.
-    return addons.refusal(made) if made.status.start_time is None else None
+    return ("Unsupported", words) if words is not None else addons.refusal(made)
 
 
 def _run(draft: Draft) -> None:
@@ -67,6 +68,7 @@ def _run(draft: Draft) -> None:
         draft.set(start_time=snapshot.now)
     sightings = tally.look(snapshot)
     tally.record_success(draft, sightings)
+    late_edits.ignore(draft, sightings)
     outcome = _learn_commit(draft, sightings)
     if success.is_done(snapshot.kind, snapshot.job, tally.done(sightings)):
         if spec.model_version is not None and not success.is_done(snapshot.kind, snapshot.job, tally.written(snapshot)):
@@ -95,7 +97,7 @@ def _run(draft: Draft) -> None:
 def _learn_commit(draft: Draft, sightings: list[Sighting]) -> repair.Outcome | None:
     """Write down which commit of its code the job runs; returns why it fails if the code cannot be had."""
     made = draft.snapshot.job.made
-    if made.status.code_revision or not code.is_wanted(made):
+    if made.status.code_revision or not code.is_wanted(made) or code.is_ignored(draft.status):
         return None
     commit = code.revision(made) or sync_status.commit(sightings)
     if commit:
@@ -124,6 +126,8 @@ def _start(draft: Draft, sightings: list[Sighting]) -> None:
     if code.is_wanted(made) and not code.revision(made):
         # One alone, which tells the commit that all others will run. The status must have it before they are made.
         draft.creations = draft.creations[:1] if not snapshot.pods else []
+    if code.is_ignored(draft.status) and not code.is_ignored(made.status):
+        draft.creations.clear()  # pods are made as the status has it, which is to be written first
 
 
 def _await_cache(draft: Draft) -> None:
@@ -188,6 +192,7 @@ def _end(draft: Draft, sightings: list[Sighting], reason: str) -> None:
     draft.condition("Restarting", False, reason)
     draft.condition("Blocked", False, reason)
     draft.condition("WaitingForCache", False, reason)
+    draft.condition(lost_nodes.CONDITION, False, reason)
     draft.set(completion_time=draft.snapshot.now)
     draft.creations.clear()
     tally.count(draft, sightings, ended=True)
@@ -198,8 +203,9 @@ def _after_the_end(draft: Draft) -> None:
     snapshot, spec = draft.snapshot, draft.snapshot.job.spec
     draft.forget = [pod.metadata.uid for pod in snapshot.deleted]
     policy = spec.clean_pod_policy or snapshot.kind.clean_pod_policy
+    failed = is_true(draft.status.conditions, "Failed")
     for pod in snapshot.pods:
-        if clean.goes(pod, policy):
+        if clean.goes(pod, policy, failed=failed):
             repair.remove(draft, pod)
     expiry = ttl.expiry(draft.status.completion_time, spec.ttl_seconds_after_finished)
     if expiry is not None and snapshot.now >= expiry:
@@ -220,11 +226,14 @@ def _suspend(draft: Draft) -> None:
         draft.condition("Restarting", False, "JobSuspended")
         draft.condition("Blocked", False, "JobSuspended")
         draft.condition("WaitingForCache", False, "JobSuspended")
+        draft.condition(lost_nodes.CONDITION, False, "JobSuspended")
+        draft.condition(late_edits.CONDITION, False, "JobSuspended")  # what was edited holds from the resume on
         draft.set(start_time=None)
         draft.state("Suspended", "JobSuspended")
     elif not leaving:
         draft.condition("Suspended", False, "JobResumed", "the job was resumed")
         draft.event("Normal", "JobResumed", "the job was resumed")
+        sightings = repair.begin_anew(draft, sightings)
     for pod in leaving:
         repair.remove(draft, pod)
     tally.count(draft, sightings)

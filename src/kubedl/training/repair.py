@@ -5,12 +5,11 @@ failure is counted once, whenever the operator dies.
 """
 
 from dataclasses import replace
-from datetime import datetime
 
 import msgspec
 
 from kubedl.api.training import ReplicaStatus, RestartScope
-from kubedl.training import labels, tally
+from kubedl.training import labels, lost_nodes, tally
 from kubedl.training.addons import sync_status
 from kubedl.training.job import Job, Replica
 from kubedl.training.plan import Draft
@@ -18,7 +17,7 @@ from kubedl.training.policies import backoff, success
 from kubedl.training.policies.clean import ENDED
 from kubedl.training.policies.failure import Cost, Failure, judge
 from kubedl.training.policies.incident import judge_together
-from kubedl.training.policies.moment import LONG_AGO, later
+from kubedl.training.policies.moment import LONG_AGO
 from kubedl.training.snapshot import Sighting, Snapshot
 from kubedl.wire.core import Pod
 
@@ -33,7 +32,7 @@ def scope(snapshot: Snapshot) -> RestartScope:
 
 def remove(draft: Draft, pod: Pod) -> None:
     """This pod must go; by force if its node is lost for good, and if it may come back, when it has not."""
-    draft.delete(pod, _is_lost(draft, pod))
+    draft.delete(pod, lost_nodes.is_given_up(draft, pod))
 
 
 def repair(draft: Draft, sightings: list[Sighting]) -> tuple[Outcome | None, list[Sighting]]:
@@ -47,34 +46,56 @@ def repair(draft: Draft, sightings: list[Sighting]) -> tuple[Outcome | None, lis
     if draft.moved:
         sightings = tally.look(snapshot, draft.status)
     # What counts against the limit: replacements so far, and restarts in place of those that run.
-    retries = draft.status.retries + sum(map(tally.restarts, sightings))
+    retries = draft.status.retries + sum(tally.restarts(snapshot.job, sighting) for sighting in sightings)
     if outcome is None and backoff.exceeded(retries, snapshot.job.spec.backoff_limit):
         outcome = _limit_reached(draft)
     if outcome is None:
         _remove_old(draft, sightings)
+        lost_nodes.tell(draft)
     return outcome, sightings
+
+
+def begin_anew(draft: Draft, sightings: list[Sighting]) -> list[Sighting]:
+    """A job is resumed. Under the scope Job whoever had succeeded must run again, or the others wait for it in vain.
+
+    Unless a failure from before the suspension is left, which ends the job or restarts it as it would have before.
+    """
+    snapshot = draft.snapshot
+    done = tally.done(sightings)
+    if scope(snapshot) != "Job" or not done or success.is_done(snapshot.kind, snapshot.job, done):
+        return sightings
+    left = [one for one in sightings if one.current is not None and not one.succeeded]
+    judged = (_judged(snapshot, one.replica, one.current) for one in left if one.current is not None)
+    if _without_given_up(draft, sightings, [failure for failure in judged if failure is not None]):
+        return sightings
+    _move_all_on(draft, sightings)
+    return tally.look(snapshot, draft.status)
 
 
 def _each(draft: Draft, sightings: list[Sighting], failures: list[Failure]) -> Outcome | None:
     job = draft.snapshot.job
     seen = {sighting.replica: sighting for sighting in sightings}
+    moved: list[Sighting] = []
     for failure in _without_given_up(draft, sightings, failures):
         if failure.cost is Cost.JOB:
+            _move_on(draft, moved)
             return "ReplicaFailed", f"{_name(failure.replica)} {failure.text}"
         before = draft.status.replica_statuses.get(failure.replica.role, ReplicaStatus()).attempts
         if not _due(draft, failure, before.get(str(failure.replica.index), 0)):
             continue
-        _count(draft, failure, tally.restarts(seen[failure.replica]))
-        _move_on(draft, seen[failure.replica])
+        _count(draft, failure, tally.restarts(job, seen[failure.replica]))
+        moved.append(seen[failure.replica])
         if not backoff.exceeded(draft.status.retries, job.spec.backoff_limit):
             _tell(draft, failure, "ReplicaReplaced", "it is replaced")
+    _move_on(draft, moved)
     return None
 
 
 def _together(draft: Draft, sightings: list[Sighting], failures: list[Failure]) -> Outcome | None:
     snapshot = draft.snapshot
     # With survivors failing, a peer on a lost node need not be given the grace to explain them.
-    lost = _on_lost_nodes(draft, sightings) if failures else []
+    found = (lost_nodes.failure(draft, sighting) for sighting in sightings) if failures else ()
+    lost = [failure for failure in found if failure is not None]
     fatal = [*_without_given_up(draft, sightings, failures), *lost]
     silent = any(sighting.current is not None and sighting.current.status.phase not in ENDED for sighting in sightings)
     verdict = judge_together(fatal, silent, snapshot.settings.settle, snapshot.now)
@@ -86,7 +107,7 @@ def _together(draft: Draft, sightings: list[Sighting], failures: list[Failure]) 
         return "ReplicaFailed", f"{_name(cause.replica)} {cause.text}"
     if not _due(draft, cause, draft.status.attempt):
         return None
-    _count(draft, cause, sum(map(tally.restarts, sightings)))
+    _count(draft, cause, sum(tally.restarts(snapshot.job, sighting) for sighting in sightings))
     _move_all_on(draft, sightings)
     if not backoff.exceeded(draft.status.retries, snapshot.job.spec.backoff_limit):
         _tell(draft, cause, "JobRestarting", f"all {snapshot.job.size} replicas are restarted")
@@ -96,11 +117,8 @@ def _together(draft: Draft, sightings: list[Sighting], failures: list[Failure]) 
 def _without_given_up(draft: Draft, sightings: list[Sighting], failures: list[Failure]) -> list[Failure]:
     """The failures that must be dealt with. A replica that may fail alone is given up, if the job can do without."""
     kind, job = draft.snapshot.kind, draft.snapshot.job
-    alone = {
-        failure.replica
-        for failure in failures
-        if failure.cost is Cost.JOB and not _is_fatal(job, sightings, failure.replica.role)
-    }
+    fatal = _fatal_roles(job, sightings) if failures else frozenset()
+    alone = {failure.replica for failure in failures if failure.cost is Cost.JOB and failure.replica.role not in fatal}
     if not alone:
         return failures
     if not success.can_be_done(kind, job, alone):
@@ -116,10 +134,10 @@ def _failure(draft: Draft, sighting: Sighting) -> Failure | None:
         return None
     pod = sighting.current
     if pod is not None:
-        since = snapshot.lost_nodes.get(pod.spec.node_name)
-        if since is None or pod.status.phase in ENDED:
+        lost = lost_nodes.failure(draft, sighting)
+        if lost is None:
             return _judged(snapshot, replica, pod)
-        return _lost(replica, pod, since) if _is_lost(draft, pod) else None
+        return lost if lost_nodes.is_given_up(draft, pod) else None
     if sighting.gone is not None:
         if sighting.gone.metadata.deletion_timestamp is None:  # no event told of it, a list was without it
             draft.confirm.append(snapshot.job.pod_name(replica))
@@ -134,13 +152,11 @@ def _failure(draft: Draft, sighting: Sighting) -> Failure | None:
     return None
 
 
-def _is_fatal(job: Job, sightings: list[Sighting], role: str) -> bool:
-    """Whether one of this role that failed for good fails the job: also if somebody still waits for it, in vain."""
-    if job.roles[role].fatal:
-        return True
+def _fatal_roles(job: Job, sightings: list[Sighting]) -> frozenset[str]:
+    """Roles of which one that failed for good fails the job: also if somebody still waits for it, in vain."""
     waiting = {one.replica.role for one in sightings if one.pod is None and one.gone is None and not one.succeeded}
     upstream = {dependency.upstream.lower() for name in waiting for dependency in job.roles[name].depends_on}
-    return role.lower() in upstream
+    return frozenset(role.name for role in job.roles.values() if role.fatal or role.name.lower() in upstream)
 
 
 def _judged(snapshot: Snapshot, replica: Replica, pod: Pod) -> Failure | None:
@@ -157,31 +173,6 @@ def _was_complete(draft: Draft, role: str) -> bool:
     """Whether all pods of the role had been made; one that is missing then was taken away."""
     recorded = draft.snapshot.job.made.status.replica_statuses.get(role, ReplicaStatus())
     return recorded.active + recorded.succeeded + recorded.failed >= draft.snapshot.job.count(role)
-
-
-def _on_lost_nodes(draft: Draft, sightings: list[Sighting]) -> list[Failure]:
-    lost = []
-    for sighting in sightings:
-        pod = sighting.current
-        if pod is not None and pod.status.phase not in ENDED:
-            since = draft.snapshot.lost_nodes.get(pod.spec.node_name)
-            if since is not None:
-                lost.append(_lost(sighting.replica, pod, since))
-    return lost
-
-
-def _is_lost(draft: Draft, pod: Pod) -> bool:
-    """Whether the pod's node has been lost for longer than the grace; if it may come back, look again then."""
-    since = draft.snapshot.lost_nodes.get(pod.spec.node_name)
-    if since is None:
-        return False
-    patience = later(since, draft.snapshot.settings.node_grace)
-    draft.wake(patience)
-    return draft.snapshot.now >= patience
-
-
-def _lost(replica: Replica, pod: Pod, since: datetime) -> Failure:
-    return Failure(replica, Cost.NOTHING, since, f"was lost with node {pod.spec.node_name}")
 
 
 def _due(draft: Draft, failure: Failure, before: int) -> bool:
@@ -208,13 +199,17 @@ def _count(draft: Draft, failure: Failure, in_place: int) -> None:
     )
 
 
-def _move_on(draft: Draft, sighting: Sighting) -> None:
-    draft.moved = True
-    replica = sighting.replica
-    old, index = draft.status.replica_statuses[replica.role], str(replica.index)
-    attempts = {**old.attempts, index: _highest(sighting) + 1 - draft.status.attempt}
-    new = msgspec.structs.replace(old, attempts=attempts)
-    draft.set(replica_statuses={**draft.status.replica_statuses, replica.role: new})
+def _move_on(draft: Draft, moved: list[Sighting]) -> None:
+    """Each of these replicas to its next attempt; all at once, since thousands may fail together."""
+    attempts: dict[str, dict[str, int]] = {}
+    for sighting in moved:
+        number = _highest(sighting) + 1 - draft.status.attempt
+        attempts.setdefault(sighting.replica.role, {})[str(sighting.replica.index)] = number
+    statuses = dict(draft.status.replica_statuses)
+    for role, new in attempts.items():
+        statuses[role] = msgspec.structs.replace(statuses[role], attempts={**statuses[role].attempts, **new})
+    draft.moved |= bool(moved)
+    draft.set(replica_statuses=statuses)
 
 
 def _move_all_on(draft: Draft, sightings: list[Sighting]) -> None:

@@ -8,6 +8,7 @@ from functools import cached_property
 from kubedl.api.cache import CacheBackend
 from kubedl.training.job import Job, Replica
 from kubedl.training.kind import Kind
+from kubedl.training.policies.outage import Outage
 from kubedl.wire.core import Pod
 
 
@@ -16,6 +17,7 @@ class Settings:
     """What the administrator may set."""
 
     node_grace: timedelta = timedelta(seconds=60)  # how long a lost node may come back before its pods are replaced
+    max_lost_nodes_percent: float = 30  # of all nodes; when more are lost at once, no pod there is replaced
     settle: timedelta = timedelta(
         seconds=60
     )  # how long an ordinary exit waits for a better explanation by silent peers
@@ -36,6 +38,7 @@ class Snapshot:
     now: datetime
     settings: Settings
     cache: CacheBackend | None = None  # that the job uses, if it is there
+    outage: Outage | None = None  # too many nodes are lost at once to give up the pods there
 
     @cached_property
     def pod_by_name(self) -> dict[str, Pod]:

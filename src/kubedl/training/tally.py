@@ -116,12 +116,15 @@ def running(sightings: list[Sighting]) -> int:
     return sum(not sighting.succeeded and is_running(sighting.current) for sighting in sightings)
 
 
-def restarts(sighting: Sighting) -> int:
-    """How often its kubelet has restarted a replica in place, in this attempt."""
+def restarts(job: Job, sighting: Sighting) -> int:
+    """How often its kubelet has restarted a replica in place, in this attempt; sidecars and helpers are no replica."""
     pod = sighting.current or sighting.gone
     if pod is None:
         return 0
-    return sum(one.restart_count for one in (*pod.status.init_container_statuses, *pod.status.container_statuses))
+    sidecars = {one.name for one in pod.spec.init_containers if one.restart_policy == "Always"}
+    counted = [one for one in pod.status.init_container_statuses if one.name not in sidecars]
+    counted += [one for one in pod.status.container_statuses if one.name == job.container]
+    return sum(one.restart_count for one in counted)
 
 
 def forget(draft: Draft) -> None:

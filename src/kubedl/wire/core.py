@@ -60,10 +60,18 @@ class PodStatus(Record, frozen=True):
     container_statuses: tuple[ContainerStatus, ...] = ()
 
 
+class InitContainer(Record, frozen=True):
+    """A container that runs before the others, or beside them (a sidecar) if it is always restarted."""
+
+    name: str = ""
+    restart_policy: str = ""
+
+
 class PodSpec(Record, frozen=True):
-    """Where the pod runs."""
+    """Where the pod runs, and what of it is a sidecar."""
 
     node_name: str = ""
+    init_containers: tuple[InitContainer, ...] = ()
 
 
 class Pod(Record, frozen=True):
@@ -110,8 +118,16 @@ class Node(Record, frozen=True):
     @property
     def lost_since(self) -> datetime | None:
         """Since when nobody has heard of the node; None while it is well."""
-        lost = (known for known in self.status.conditions if known.type == "Ready" and known.status == "Unknown")
-        return next((condition.last_transition_time for condition in lost), None)
+        return self._ready("Unknown")
+
+    @property
+    def ready_since(self) -> datetime | None:
+        """Since when the node is well; None while it is not."""
+        return self._ready("True")
+
+    def _ready(self, status: str) -> datetime | None:
+        found = (known for known in self.status.conditions if known.type == "Ready" and known.status == status)
+        return next((condition.last_transition_time for condition in found), None)
 
 
 class LeaseSpec(Record, frozen=True):

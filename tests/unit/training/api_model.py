@@ -133,7 +133,8 @@ class ClientModel:
         return self._write("create", resource, body, lambda: self.api.create(resource, body))
 
     async def delete(self, resource: Resource[Any], key: Key, uid: str, grace_seconds: int | None = None) -> Any:  # noqa: ANN401
-        return self._write("delete", resource, key, lambda: self.api.delete(resource, key, uid, grace_seconds))
+        verb = "force" if grace_seconds == 0 else "delete"
+        return self._write(verb, resource, key, lambda: self.api.delete(resource, key, uid, grace_seconds))
 
     async def patch(
         self, resource: Resource[Any], key: Key, body: Body, how: str = "merge", subresource: str = ""

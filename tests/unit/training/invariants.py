@@ -35,8 +35,10 @@ class Judge:
         self._commits()
         if verb == "create" and resource is PODS:
             self._creation(operator, what)
-        elif verb == "delete" and resource is PODS:
+        elif verb in ("delete", "force") and resource is PODS:
             self._deletion(what)
+            lost = sum(node.lost_since is not None for node in operator.nodes)
+            assert verb == "delete" or lost < len(operator.nodes), f"{what} is given up although every node is lost"
         elif verb == "patch":
             self._status(operator, what)
 
@@ -125,7 +127,10 @@ class Judge:
         if self._scope() == "Job":
             names = {pod.metadata.name for pod in left}
             missing = any(self._is_missing(old, role, names) for role, _ in moved)
-            assert not moved or missing or {"retry", "free"} & {*causes}, "all are restarted, but nobody died"
+            resumed = is_true(old.conditions, "Suspended") and not is_true(new.conditions, "Suspended")
+            assert not moved or missing or resumed or {"retry", "free"} & {*causes}, (
+                "all are restarted, but nobody died"
+            )
             counted = int("retry" in causes and "free" not in causes and not missing)
         else:
             assert "done" not in causes, "a replica that has succeeded is replaced"

@@ -107,6 +107,7 @@ class Simulation:
     def settle(self) -> None:
         """No more faults: everybody does its work until nobody has any."""
         self.world.set_suspend(False)
+        self.world.end_outage()
         for _ in range(ENOUGH):
             self.operator.deliver_all()
             looked = self.operator.has_reason()
@@ -166,7 +167,8 @@ class Simulation:
         assert (writes, decided.create_service, decided.delete_job) == ([], False, False)
         assert decided.wake_at is None or decided.wake_at > self.world.api.now
         policy = job.spec.clean_pod_policy or self.kind.clean_pod_policy
-        left = self.world.pods(lambda pod: goes(pod, policy) and owner(pod) == job.metadata.uid)
+        failed = is_true(status.conditions, "Failed")
+        left = self.world.pods(lambda pod: goes(pod, policy, failed=failed) and owner(pod) == job.metadata.uid)
         assert left == [], "pods are left that should be gone"
         assert not self.operator.pods.deleted(job.metadata.uid), "pods are remembered for ever"
 
@@ -199,6 +201,7 @@ MOVES: dict[str, Callable[[World, int, int], Any]] = {
     "start": lambda world, which, _: world.start(which),
     "exit": lambda world, which, how: world.exit(which, EXITS[how]),
     "refuse": lambda world, which, _: world.refuse(which),
+    "exceed": lambda world, which, _: world.exceed(which),
     "reap": lambda world, which, _: world.reap(which),
     "delete pod": lambda world, which, how: world.delete_pod(which, disrupt=how % 2 == 1),
     "force pod": lambda world, which, _: world.delete_pod(which, force=True),

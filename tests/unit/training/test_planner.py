@@ -106,18 +106,35 @@ def test_a_finished_job_makes_nothing_even_without_pods_and_service() -> None:
 
 
 @pytest.mark.parametrize(
-    ("policy", "expected"),
+    ("policy", "succeeded", "failed"),
     [
-        ("None", []),
-        ("Running", ["mnist-ps-0"]),
-        ("All", ["mnist-ps-0", "mnist-worker-0", "mnist-worker-1"]),
+        ("None", [], ["mnist-ps-0"]),
+        ("Running", ["mnist-ps-0"], ["mnist-ps-0"]),
+        ("All", ["mnist-ps-0", "mnist-worker-0"], ["mnist-ps-0", "mnist-worker-0"]),
     ],
 )
-def test_which_pods_go_at_the_end(policy: str, expected: list[str]) -> None:
-    """Also after a failure."""
+def test_which_pods_go_at_the_end(policy: str, succeeded: list[str], failed: list[str]) -> None:
+    """After a failure whatever runs, under every policy: nobody waits for it, and it holds machines."""
     job = JOB.with_spec(cleanPodPolicy=policy)
-    pods = (RUNNING[0], pod(JOB, "Worker", 0).failed(1), pod(JOB, "Worker", 1).succeeded())
-    assert [name for name, _ in deleted(decide(job, *pods))] == expected
+    for last, expected in ((pod(JOB, "Worker", 0).succeeded(), succeeded), (pod(JOB, "Worker", 0).failed(1), failed)):
+        first = decide(job, RUNNING[0], last)
+        assert [name for name, _ in deleted(first)] == expected
+        again = decide(job.with_status(**_fields(first)), RUNNING[0], last)  # an operator that died before it deleted
+        assert [name for name, _ in deleted(again)] == expected
+
+
+@pytest.mark.parametrize("reason", ["DeadlineExceeded", "BackoffLimitExceeded"])
+def test_a_job_that_is_ended_leaves_no_machine_taken(reason: str) -> None:
+    """Whatever the kind's own policy is: None, for a PyTorchJob."""
+    job = torch_job().master().workers(1).with_spec(activeDeadlineSeconds=60, backoffLimit=0)
+    master, worker = pod(job, "Master").running(), pod(job, "Worker").running()
+    if reason == "DeadlineExceeded":
+        decided = decide(job.with_status(start_time=NOW), master, worker, now=60)
+    else:
+        decided = decide(job, master, worker.failed(1))
+    assert decided.status.reason == reason
+    running = {"resnet-master-0", "resnet-worker-0"} if reason == "DeadlineExceeded" else {"resnet-master-0"}
+    assert {name for name, _ in deleted(decided)} == running
 
 
 def test_the_kinds_own_clean_pod_policy_holds_where_none_is_written() -> None:

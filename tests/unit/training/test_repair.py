@@ -1,10 +1,19 @@
 """Repair of one replica at a time: what moves on, what it costs, what people are told."""
 
+import time
+from dataclasses import replace
+
+import msgspec
 import pytest
 
 from kubedl.api.training import ReplicaStatus
+from kubedl.training import tally
+from kubedl.training.job import Replica
 from kubedl.training.plan import Plan
-from tests.training_builders import JobBuilder, PodBuilder, after, decide, pod, tf_job
+from kubedl.training.planner import plan
+from kubedl.training.snapshot import Sighting
+from kubedl.wire.core import ContainerStatus, PodStatus
+from tests.training_builders import JobBuilder, PodBuilder, after, decide, pod, snapshot, tf_job
 
 JOB = tf_job().ps(1).workers(2)
 PS, OTHER = pod(JOB, "PS").running(), pod(JOB, "Worker", 1).running()
@@ -109,6 +118,45 @@ def test_restarts_in_place_count_against_the_limit(restarts: int, fails: bool) -
     decided = decide(job, PS, WORKER.running().restarted(restarts), OTHER)
     assert (decided.status.reason == "BackoffLimitExceeded") == fails
     assert decided.status.retries == 0
+
+
+def test_restarts_of_sidecars_and_helpers_are_no_retries() -> None:
+    """A proxy or a shipper of logs that restarts is no failed replica; an ordinary init container is part of one."""
+    job = JOB.with_spec(backoffLimit=3)
+    beside = WORKER.running().with_sidecar("istio-proxy", restarted=99)
+    decided = decide(job, PS, beside, OTHER)
+    assert (decided.status.state, decided.status.retries) == ("Running", 0)
+    helper = ContainerStatus(name="logs", restart_count=99)
+    made = replace(WORKER.running().restarted(2), status=PodStatus(phase="Running")).build()
+    status = msgspec.structs.replace(made.status, container_statuses=(*made.status.container_statuses, helper))
+    seen = Sighting(Replica("Worker", 0), 0, None, msgspec.structs.replace(made, status=status), None, False)
+    assert tally.restarts(job.kind.job(job.build()), seen) == 2
+    fetching = replace(beside, sidecars=())
+    assert decide(job, PS, fetching, OTHER).status.reason == "BackoffLimitExceeded"
+
+
+@pytest.mark.parametrize("code", [137, 1])
+def test_thousands_that_fail_together_cost_no_more_each_than_one(code: int) -> None:
+    """The loop stands still meanwhile. Four times as many may take eight times as long, not sixteen times."""
+    took = {}
+    for number in (1000, 4000):
+        job = tf_job().ps(1).workers(number, failurePolicy="FailReplica").scope("Replica")
+        role = pod(job, "Worker").failed(code).build()
+        made = [
+            msgspec.structs.replace(
+                role, metadata=msgspec.structs.replace(role.metadata, name=f"mnist-worker-{index}", uid=str(index))
+            )
+            for index in range(number)
+        ]
+        known = replace(snapshot(job, pod(job, "PS").running()), pods=tuple(made))
+        spent = []
+        for _ in range(3):
+            began = time.process_time()
+            moved = plan(known).status.replica_statuses["Worker"].attempts
+            spent.append(time.process_time() - began)
+        assert len(moved) == (number if code == 137 else 0)
+        took[number] = min(spent)
+    assert took[4000] < 8 * took[1000]
 
 
 @pytest.mark.parametrize(

@@ -90,6 +90,7 @@ def test_spoiled_labels_stop_nobody(job: JobBuilder, schedule: list[Step]) -> No
 
 
 WORKER = tf_job().workers(1)
+GANG_OF_ALL = torch_job().master().workers(2).with_spec(successPolicy="AllReplicas")
 CODE = {"repository": "https://git.example.org/model.git"}
 SCHEDULES: dict[str, tuple[JobBuilder, list[Step]]] = {
     "told to go, ends with a code that counts": (
@@ -148,6 +149,25 @@ SCHEDULES: dict[str, tuple[JobBuilder, list[Step]]] = {
         torch_job().master().workers(2).with_spec(codeSource=CODE),
         [("work", 1, 0), ("bind", 0, 0), ("start", 0, 0), ("push", 0, 0), ("force pod", 0, 0), ("restart", 0, 0)],
     ),
+    "every node is lost for minutes": (
+        torch_job().master().workers(2),
+        [
+            ("work", 7, 0),
+            ("work", 7, 0),
+            *[("lose node", 0, 0)] * 3,
+            *[("deliver all", 0, 0), ("look", 0, 0), ("pass time", 4, 0)] * 4,
+            ("suspend", 0, 0),
+            *[("deliver all", 0, 0), ("look", 0, 0), ("pass time", 4, 0)] * 2,
+        ],
+    ),
+    "one of a collective is done when the others are suspended": (
+        GANG_OF_ALL,
+        [("work until running", 0, 0), ("exit", 0, 0), ("suspend", 0, 0), ("work", 7, 0), ("resume", 0, 0)],
+    ),
+    "evicted for its own use of storage, again and again": (
+        WORKER.with_spec(backoffLimit=1),
+        [step for _ in range(3) for step in (("work until running", 0, 0), ("exceed", 0, 0), ("pass time", 6, 0))],
+    ),
     "killed after each write of a restart": (
         torch_job().master().workers(2),
         [("work", 7, 0), ("work", 7, 0), ("exit", 0, 2)] + [("look and suffer", write, 1) for write in (0, 1, 2, 0, 0)],
@@ -175,6 +195,10 @@ LIVES: dict[str, tuple[JobBuilder, list[Step]]] = {
     "a worker of a launcher is deleted": (LAUNCHED, [RUNNING, ("delete pod", 1, 0), *REPAIRED]),
     "its node is lost": (GANG, [RUNNING, ("lose node", 1, 0), *REPAIRED]),
     "suspended and resumed": (GANG, [RUNNING, ("suspend", 0, 0), ("work", 0, 0), ("resume", 0, 0), *REPAIRED]),
+    "suspended when one was done, and resumed": (
+        GANG_OF_ALL,
+        [RUNNING, ("exit", 0, 0), ("suspend", 0, 0), *[("work", 0, 0)] * 4, ("resume", 0, 0), *REPAIRED],
+    ),
     "a replica with code is killed": (
         SERVED.with_spec(codeSource=CODE),
         [RUNNING, ("push", 0, 0), ("exit", 1, 2), *REPAIRED],

@@ -1,7 +1,8 @@
 """suspend and resume."""
 
 from kubedl.api.conditions import is_true
-from tests.training_builders import NOW, decide, pod, tf_job
+from kubedl.training.plan import Plan
+from tests.training_builders import NOW, JobBuilder, decide, pod, tf_job, torch_job
 
 JOB = tf_job().ps(1).workers(2).with_status(start_time=NOW).said("Running")
 SUSPENDED = JOB.suspended().said("Suspended").with_status(start_time=None)
@@ -74,3 +75,60 @@ def test_a_suspended_job_whose_node_is_lost_is_looked_at_again() -> None:
     assert (early.deletions, early.wake_at is not None) == ((), True)
     late = decide(SUSPENDED, stuck, lost_nodes={"node1": 0}, now=60)
     assert [one.force for one in late.deletions] == [True]
+
+
+GANG = torch_job().master().workers(2).with_spec(successPolicy="AllReplicas").with_status(start_time=NOW)
+RESUMED_GANG = GANG.said("Suspended").with_status(start_time=None)
+
+
+def test_a_collective_of_which_some_had_succeeded_is_resumed_as_a_new_attempt() -> None:
+    """The others would wait at the rendezvous for a master that never comes."""
+    job = RESUMED_GANG.counted("Master", succeeded=1, succeeded_indexes="0")
+    resumed = decide(job, pod(job, "Master").succeeded())
+    assert (resumed.status.attempt, resumed.creations) == (1, ())
+    assert [status.succeeded_indexes for status in resumed.status.replica_statuses.values()] == ["", ""]
+    assert not is_true(resumed.status.conditions, "Suspended")
+    going = written(job, resumed)
+    cleaned = decide(going, pod(job, "Master").succeeded())
+    assert [one.pod.metadata.name for one in cleaned.deletions] == ["resnet-master-0"]
+    begun = decide(written(job, cleaned))
+    assert [(one.replica.role, one.attempt) for one in begun.creations] == [("Master", 1)]
+
+
+def test_a_collective_is_resumed_in_the_same_attempt_where_nobody_was_done() -> None:
+    """Nothing is restarted that had not begun to end."""
+    assert decide(RESUMED_GANG).status.attempt == 0
+
+
+def test_a_resumed_job_that_is_done_is_not_started_again() -> None:
+    """All had succeeded in the moment of its suspension."""
+    job = RESUMED_GANG.counted("Master", succeeded_indexes="0").counted("Worker", succeeded_indexes="0-1")
+    resumed = decide(job)
+    assert resumed.status.attempt == 0
+    assert decide(written(job, resumed)).status.state == "Succeeded"
+
+
+def test_a_failure_from_before_the_suspension_is_judged_after_the_resume() -> None:
+    """A new attempt would make it unseen: here it is the job's, or counted."""
+    job = RESUMED_GANG.counted("Master", succeeded=1, succeeded_indexes="0")
+    for made, state, retries in (
+        (pod(job, "Worker").failed(1), "Restarting", 1),  # under OnFailure, which is a Worker's policy
+        (pod(job, "Worker").refused("Strange"), "Failed", 0),
+    ):
+        resumed = decide(job, made)
+        assert resumed.status.attempt == 0
+        decided = decide(written(job, resumed), made)
+        assert (decided.status.state, decided.status.retries) == (state, retries)
+
+
+def test_beside_parameter_servers_who_had_succeeded_stays_so() -> None:
+    """They are on their own there."""
+    job = RESUMED.counted("Worker", succeeded=1, succeeded_indexes="1")
+    resumed = decide(job, pod(job, "Worker", 1).succeeded())
+    assert resumed.status.replica_statuses["Worker"].succeeded_indexes == "1"
+    assert resumed.status.attempt == 0
+
+
+def written(job: JobBuilder, decided: Plan) -> JobBuilder:
+    """The job after the plan's status was written."""
+    return job.with_status(**{name: getattr(decided.status, name) for name in decided.status.__struct_fields__})

@@ -6,6 +6,7 @@ why a pod ended: the first thing that happened to it, whatever its status says l
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Any, Literal, TypeVar
 
 import msgspec
@@ -13,6 +14,7 @@ import msgspec
 from kubedl.api.training import TrainingJob
 from kubedl.training import labels
 from kubedl.training.addons.code import CONTAINER
+from kubedl.training.job import JobRole
 from kubedl.training.kind import Kind
 from kubedl.training.policies.exit_codes import is_retryable
 from kubedl.wire.core import (
@@ -51,7 +53,7 @@ class World:
 
     def __post_init__(self) -> None:
         for name in NODE_NAMES:
-            self._set_node(name, "True")
+            self._set_node(name, "True", self.api.now - timedelta(days=1))
         self.make_job()
 
     @property
@@ -129,6 +131,8 @@ class World:
         if pod is None:
             return False
         alive = [name for name in NODE_NAMES if not self.is_lost(name)]
+        if not alive:
+            return False
         place = node + int(pod.metadata.labels[labels.REPLICA_INDEX])  # replicas of a role are spread
         name = alive[place % len(alive)]
         self.api.put(PODS, msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, node_name=name)))
@@ -186,11 +190,21 @@ class World:
         return True
 
     def refuse(self, which: int) -> bool:
-        """A kubelet evicts a running pod or refuses to start one."""
+        """A kubelet whose node is short of something evicts a running pod or refuses to start one."""
         pod = choose(self.pods(lambda one: self._reachable(one, "Pending", "Running")), which)
         if pod is None:
             return False
         self.truth.setdefault(pod.metadata.uid, "free")
+        self._condition(with_status(pod, phase="Failed", reason="Evicted"), "DisruptionTarget")
+        return True
+
+    def exceed(self, which: int) -> bool:
+        """A kubelet evicts a pod that uses more storage than it may."""
+        pod = choose(self.running(), which)
+        if pod is None:
+            return False
+        fatal = self._role(pod).restart_policy == "Never"
+        self.truth.setdefault(pod.metadata.uid, "fatal" if fatal else "retry")
         self.api.put(PODS, with_status(pod, phase="Failed", reason="Evicted"))
         return True
 
@@ -206,7 +220,7 @@ class World:
 
     def lose_node(self, which: int) -> bool:
         alive = [name for name in NODE_NAMES if not self.is_lost(name)]
-        if len(alive) == 1:
+        if not alive:
             return False
         self._set_node(alive[which % len(alive)], "Unknown")
         return True
@@ -217,6 +231,11 @@ class World:
             return False
         self._set_node(name, "True")
         return True
+
+    def end_outage(self) -> None:
+        """Nodes do not stay lost all at once."""
+        if all(map(self.is_lost, NODE_NAMES)):
+            self.return_node(0)
 
     def evict_from_lost(self, which: int) -> bool:
         """The taint manager deletes a pod whose node is lost; nobody is there to end it."""
@@ -259,14 +278,15 @@ class World:
     def _meaning(self, pod: Pod, code: int) -> Truth:
         if code == 0:
             return "done"
-        job = self.kind.job(self.template)
-        role = next(
-            role for role in job.roles.values() if role.name.lower() == pod.metadata.labels[labels.REPLICA_TYPE]
-        )
+        job, role = self.kind.job(self.template), self._role(pod)
         scope = self.template.spec.restart_scope or self.kind.restart_scope(job)
         if role.restart_policy == "ExitCode":
             return "retry" if is_retryable(Terminated(exit_code=code), role) else "fatal"
         return "retry" if role.restart_policy == "OnFailure" and scope == "Job" else "fatal"
+
+    def _role(self, pod: Pod) -> JobRole:
+        roles = self.kind.job(self.template).roles.values()
+        return next(role for role in roles if role.name.lower() == pod.metadata.labels[labels.REPLICA_TYPE])
 
     def _condition(self, pod: Pod, kind: str) -> Pod:
         new = PodCondition(type=kind, status="True", reason=kind, last_transition_time=self.api.now)
@@ -285,8 +305,8 @@ class World:
         self.api.put(self.kind.resource, msgspec.structs.replace(job, spec=spec))
         return True
 
-    def _set_node(self, name: str, ready: str) -> None:
-        conditions = (NodeCondition(type="Ready", status=ready, last_transition_time=self.api.now),)
+    def _set_node(self, name: str, ready: str, since: datetime | None = None) -> None:
+        conditions = (NodeCondition(type="Ready", status=ready, last_transition_time=since or self.api.now),)
         self.api.put(NODES, Node(metadata=ObjectMeta(name=name, uid=name), status=NodeStatus(conditions=conditions)))
 
 

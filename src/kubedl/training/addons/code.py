@@ -11,8 +11,9 @@ from typing import Any
 import msgspec
 
 from kubedl.api import training_addons as rules
+from kubedl.api.conditions import find
 from kubedl.api.pod_security import NOBODY, RESTRICTED
-from kubedl.api.training import TrainingJob
+from kubedl.api.training import JobStatus, TrainingJob
 from kubedl.api.training_addons import CodeSource
 from kubedl.training.addons.addon import Addon, AddonError, Body
 from kubedl.training.addons.git_script import PROTOCOLS, SCRIPT
@@ -22,6 +23,7 @@ from kubedl.wire import codec
 from kubedl.wire.pattern import Pattern
 
 ANNOTATION = "kubedl.io/git-sync-config"
+EDIT_IGNORED, ADDED_LATE = "EditIgnored", "CodeAddedLate"  # condition and reason of a job that runs without the code
 CONTAINER = "git-sync-code"
 VOLUME = "git-sync"
 SECRET_VOLUME, SECRET_PATH = "git-sync-secret", "/etc/kubedl/git"
@@ -117,6 +119,8 @@ class CodeSync(Addon):
 
 def wish(made: TrainingJob) -> tuple[CodeSource, str] | None:
     """The code that a job asks for, checked, and an ssh key of the image's own; None if it asks for none."""
+    if is_ignored(made.status):
+        return None
     field: CodeSource | None = made.spec.code_source
     annotation = made.metadata.annotations.get(ANNOTATION)
     if annotation is None:
@@ -131,9 +135,20 @@ def destination(source: CodeSource) -> str:
     return source.destination or source.repository.rstrip("/").replace(":", "/").rpartition("/")[2].removesuffix(".git")
 
 
-def is_wanted(made: TrainingJob) -> bool:
+def is_asked_for(made: TrainingJob) -> bool:
     """Whether a job asks for code at all, in a way that can be understood or not."""
     return made.spec.code_source is not None or ANNOTATION in made.metadata.annotations
+
+
+def is_ignored(status: JobStatus) -> bool:
+    """Whether code was asked for only after the first pods had been made without it."""
+    found = find(status.conditions, EDIT_IGNORED)
+    return found is not None and (found.status, found.reason) == ("True", ADDED_LATE)
+
+
+def is_wanted(made: TrainingJob) -> bool:
+    """Whether a job's pods are to have code."""
+    return is_asked_for(made) and not is_ignored(made.status)
 
 
 def revision(made: TrainingJob) -> str:

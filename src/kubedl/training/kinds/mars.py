@@ -81,7 +81,8 @@ class Mars(Kind):
     container = "mars"
     port_name = "mars-port"
     port = 11111
-    clean_pod_policy = "None"
+    # Workers and web services do not end by themselves; in the first KubeDL they stayed when the schedulers had ended.
+    clean_pod_policy = "Running"
     rules = (
         Rule(
             "!has(self.webHost)",

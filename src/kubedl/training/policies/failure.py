@@ -17,7 +17,6 @@ from kubedl.wire.core import Pod, Terminated
 # What a kubelet writes when it ends or refuses a pod for reasons of the node.
 NODE_REASONS = frozenset(
     {
-        "Evicted",
         "NodeAffinity",
         "NodeLost",
         "NodeShutdown",
@@ -28,6 +27,9 @@ NODE_REASONS = frozenset(
         "UnexpectedAdmissionError",
     }
 )
+# A kubelet that evicts because its node is short of something marks the pod with DisruptionTarget. Without that mark
+# the pod itself exceeded what it may use: its limit of ephemeral storage, or the sizeLimit of a volume.
+EVICTED = "Evicted"
 OUT_OF = "OutOf"  # cpu, memory, pods, nvidia.com/gpu: whatever the node promised and has not
 
 
@@ -90,6 +92,9 @@ def _failed(pod: Pod, ended: Terminated | None, where: str, role: JobRole, scope
     target = pod.condition("DisruptionTarget")
     if target is not None and target.status == "True":
         return Cost.NOTHING, _taken(pod)
+    if pod.status.reason == EVICTED:
+        text = f"was evicted: {pod.status.message or 'it used more storage than it may'}"
+        return (Cost.JOB if role.restart_policy == "Never" else Cost.RETRY), text
     if ended is None or ended.exit_code == 0:
         text = f"failed: {pod.status.reason or pod.status.message or 'no container ran'}"
         return (Cost.NOTHING if _by_node(pod) else Cost.JOB), text

@@ -6,16 +6,16 @@ that was good must not become one that cannot be applied.
 
 from collections.abc import Mapping
 
-NOT_YET = {
-    "kubedl.io/network-mode": "host network",
-    "kubedl.io/enable-elastic-training": "elastic training",
+NOT_YET = {  # annotation → the value that asks for it, and what it asks for; the first KubeDL ignored other values
+    "kubedl.io/network-mode": ("host", "host network"),
+    "kubedl.io/enable-elastic-training": ("true", "elastic training"),
 }
 
 
 def unsupported(annotations: Mapping[str, str]) -> str | None:
     """Why a job with these annotations cannot be run as asked."""
-    for name, feature in NOT_YET.items():
-        if name in annotations:
+    for name, (value, feature) in NOT_YET.items():
+        if annotations.get(name) == value:
             return (
                 f"annotation {name}: {feature} is not supported by this version; remove the annotation to run without"
             )

@@ -149,5 +149,5 @@ def test_defaults() -> None:
         "WebService": ("Always", ["Scheduler"]),
         "Worker": ("ExitCode", ["Scheduler"]),
     }
-    assert JOB.kind.clean_pod_policy == "None"
+    assert JOB.kind.clean_pod_policy == "Running"  # nobody but us ends its workers
     assert "a job of this kind has at least one Scheduler" in [rule.message for rule in JOB.kind.custom_resource.rules]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from kubedl.api.training import CleanPodPolicy
 from kubedl.training.policies.clean import goes
 from tests.training_builders import pod, tf_job
 
@@ -15,9 +16,16 @@ PODS = {
 
 
 @pytest.mark.parametrize(
-    ("policy", "going"),
-    [("None", set()), ("Running", {"pending", "running"}), ("All", {"pending", "running", "succeeded", "failed"})],
+    ("policy", "failed", "going"),
+    [
+        ("None", False, set()),
+        ("None", True, {"pending", "running"}),
+        ("Running", False, {"pending", "running"}),
+        ("Running", True, {"pending", "running"}),
+        ("All", False, {"pending", "running", "succeeded", "failed"}),
+        ("All", True, {"pending", "running", "succeeded", "failed"}),
+    ],
 )
-def test_which_pods_go(policy: str, going: set[str]) -> None:
-    """Running holds machines, so one that waits for a machine goes too."""
-    assert going == {name for name, made in PODS.items() if goes(made.build(), policy)}  # type: ignore[arg-type]
+def test_which_pods_go(policy: CleanPodPolicy, failed: bool, going: set[str]) -> None:
+    """Running holds machines, so one that waits for a machine goes too. None keeps logs."""
+    assert going == {name for name, made in PODS.items() if goes(made.build(), policy, failed=failed)}

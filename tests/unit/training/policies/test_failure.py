@@ -76,7 +76,7 @@ def test_other_policies_do_not_look_at_the_code(
     [
         WORKER.failed(137).disrupted(),
         WORKER.failed(1).disrupted("PreemptionByScheduler"),
-        WORKER.failed(137, reason="Evicted"),
+        WORKER.failed(137, reason="Evicted").disrupted("TerminationByKubelet"),
         WORKER.failed(1, reason="NodeShutdown"),
         WORKER.refused("OutOfcpu"),
         WORKER.refused("OutOfnvidia.com/gpu"),
@@ -90,6 +90,17 @@ def test_other_policies_do_not_look_at_the_code(
 def test_a_disruption_costs_nothing(made: PodBuilder, policy: RestartPolicy) -> None:
     """Whatever the policy and the exit code: it was nobody's fault."""
     assert cost(made, policy) is Cost.NOTHING
+
+
+@pytest.mark.parametrize("made", [WORKER.failed(137, reason="Evicted"), WORKER.refused("Evicted")])
+def test_an_eviction_for_the_pods_own_use_of_storage_is_a_failure(made: PodBuilder) -> None:
+    """A kubelet marks those that are for the node's sake; without the mark it would happen again, for ever."""
+    assert {policy: cost(made, policy) for policy in ("ExitCode", "OnFailure", "Always", "Never")} == {
+        "ExitCode": Cost.RETRY,
+        "OnFailure": Cost.RETRY,
+        "Always": Cost.RETRY,
+        "Never": Cost.JOB,
+    }
 
 
 @pytest.mark.parametrize("code", [1, 137, 143, 2])
@@ -132,7 +143,8 @@ def test_a_failure_without_any_ending_is_permanent() -> None:
     [
         (WORKER.failed(137), "failed with exit code 137"),
         (WORKER.failed(137, why="OOMKilled"), "failed with exit code 137 (OOMKilled)"),
-        (WORKER.failed(143, reason="Evicted"), "was ended by its node: Evicted"),
+        (WORKER.failed(143, reason="NodeShutdown"), "was ended by its node: NodeShutdown"),
+        (WORKER.refused("Evicted", "usage of EmptyDir exceeds 1Gi"), "was evicted: usage of EmptyDir exceeds 1Gi"),
         (WORKER.failed(1).disrupted(message="node is drained"), "was disrupted: node is drained"),
         (WORKER.failed(1).disrupted("EvictionByEvictionAPI"), "was disrupted: EvictionByEvictionAPI"),
         (WORKER.running().going(), "was deleted"),
