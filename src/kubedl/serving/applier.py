@@ -34,6 +34,7 @@ class Applier:
         self._client = client
         self._gate = gate
         self._generations: dict[str, int] = {}  # by uid: of objects as we left them
+        self._templates: dict[str, str] = {}  # by uid: of Deployments as we left them, a digest
 
     def is_current(self, body: Body, found: Object | None) -> bool:
         """Whether the object that is there was made from this body, and nobody has touched it since."""
@@ -41,6 +42,11 @@ class Applier:
             return False
         meta = found.metadata
         return self._generations.get(meta.uid, meta.generation) == meta.generation
+
+    def is_edited(self, found: Deployment) -> bool:
+        """Whether somebody has changed the pods of a Deployment since this process applied it."""
+        uid = found.metadata.uid
+        return uid in self._templates and self._templates[uid] != _template_of(found)
 
     async def apply(self, owner: Object, resource: Resource[ObjectT], body: Body, found: ObjectT | None) -> ObjectT:
         """Make it so; OccupiedError if the name is somebody else's."""
@@ -57,6 +63,8 @@ class Applier:
         with _understood():
             made = await self._client.patch(resource, key, whole, how="apply")
         self._wrote(owner, resource, made)
+        if isinstance(made, Deployment):
+            self._templates[made.metadata.uid] = _template_of(made)
         return made
 
     async def scale(self, owner: Object, found: Deployment, replicas: int) -> None:
@@ -85,6 +93,7 @@ class Applier:
         """A cache has changed: of what is gone nothing is remembered, whoever took it away."""
         if old is not None and (new is None or new.metadata.uid != old.metadata.uid):
             self._generations.pop(old.metadata.uid, None)
+            self._templates.pop(old.metadata.uid, None)
 
     async def _find(self, resource: Resource[ObjectT], key: Key) -> ObjectT | None:
         try:
@@ -114,5 +123,11 @@ def is_made_from(body: Body, found: Object) -> bool:
 
 
 def digest(body: Body) -> str:
-    """Of an object as it is to be."""
+    """Of an object as it is to be. What the pods of a Deployment are made of is told by another digest, beside it."""
+    if body["kind"] == DEPLOYMENTS.kind:
+        body = {**body, "spec": {name: value for name, value in body["spec"].items() if name != "template"}}
     return hashlib.sha256(codec.encode(body)).hexdigest()[:16]
+
+
+def _template_of(found: Deployment) -> str:
+    return hashlib.sha256(found.spec.template.json if found.spec.template is not None else b"").hexdigest()

@@ -22,9 +22,11 @@ from kubedl.serving.objects import (
     owner_of,
 )
 from kubedl.serving.template import Body
+from kubedl.wire.codec import Opaque
 from kubedl.wire.core import PODS, SERVICES
 
 MODEL_VERSION, IMAGE, LOADER = f"{GROUP}/model-version", f"{GROUP}/image", f"{GROUP}/loader"  # annotations
+ASKED = f"{GROUP}/asked"  # a digest of what the user asked for, by which pods are replaced or left as they are
 MODEL_PATH = "KUBEDL_MODEL_PATH"
 DRAINING = 10  # seconds that a pod goes on answering after it was told to go
 GRACE = 30  # further seconds for what it has begun
@@ -45,10 +47,11 @@ class Servers:
         return name_of(self.inference, self.predictor.name, self.track)
 
 
-def deployment(servers: Servers, way: Way, program: Program) -> Body:
-    """Raises TemplateError if the template is none."""
+def deployment(servers: Servers, way: Way, made_of: Program | Opaque, asked: str = "") -> Body:
+    """With pods that are rendered for a loader, or as they are; raises TemplateError if the template is none."""
     inference, labels = servers.inference, labels_of(servers.inference, servers.predictor.name, servers.track)
-    given = _template(servers, way, program)
+    given = made_of if isinstance(made_of, Opaque) else _template(servers, way, made_of)
+    told = {ASKED: asked} if asked else {}
     known = servers.model
     return {
         "apiVersion": DEPLOYMENTS.api_version,
@@ -57,7 +60,7 @@ def deployment(servers: Servers, way: Way, program: Program) -> Body:
             "name": servers.name,
             "namespace": inference.metadata.namespace,
             "labels": labels,
-            "annotations": {MODEL_VERSION: known.version, IMAGE: known.image, LOADER: way} if known else {},
+            "annotations": {MODEL_VERSION: known.version, IMAGE: known.image, LOADER: way, **told} if known else told,
             "ownerReferences": [owner_of(inference)],
         },
         "spec": {

@@ -15,12 +15,19 @@ TELLING = (
     "ErrImageNeverPull",
     "CreateContainerConfigError",
     "CreateContainerError",
+    "ImageVolumeMountFailed",
     "RunContainerError",
     "CrashLoopBackOff",
 )
+NOT_CREATED = ("CreateContainerError", "ImageVolumeMountFailed")
+# Of a busy node; the kubelet tries again.
+PASSING = ("context deadline exceeded", "DeadlineExceeded", "is reserved for")
 LOST_MODEL = (
-    "the pod was made without the model's image volume: something in the cluster takes image volumes out of pods; "
-    "set loader to InitCopy or Auto"
+    "the pod was created without the model's image volume: the cluster, or an admission policy, strips image volumes "
+    "from pods; set loader to InitCopy or Auto"
+)
+NOT_SUPPORTED = (
+    "; image volumes need containerd 2.1 or CRI-O 1.31 on the node: upgrade it, or set loader to InitCopy or Auto"
 )
 
 
@@ -38,9 +45,20 @@ def trouble_of(pods: Sequence[Pod], found: Deployment | None, endpoints: int) ->
     return Trouble("PodsNotReady", f"none of {wanted} pods is ready")
 
 
-def lost_its_model(pods: Sequence[Pod]) -> bool:
-    """Whether a pod was made without the volume that it was to have."""
-    return any((words := loading.last_words(pod)) is not None and words.reason == MISSING for pod in pods)
+def cannot_mount(pods: Sequence[Pod]) -> bool:
+    """Whether a pod was created without its image volume, or a node's runtime cannot mount one."""
+    return any(_lost_its_model(pod) or _not_supported(pod) for pod in pods)
+
+
+def _lost_its_model(pod: Pod) -> bool:
+    words = loading.last_words(pod)
+    return words is not None and words.reason == MISSING
+
+
+def _not_supported(pod: Pod) -> bool:
+    """An older runtime cannot create the loader, which is the first container that mounts the image."""
+    said = loading.waiting(pod)
+    return said is not None and said.reason in NOT_CREATED and not any(words in said.message for words in PASSING)
 
 
 def _told(pod: Pod) -> Trouble | None:
@@ -63,4 +81,5 @@ def _waiting(pod: Pod, status: ContainerStatus) -> Trouble | None:
         return None
     final = status.last_state.terminated
     ended = f" (it ended with code {final.exit_code}: {final.message.strip()[-256:]})" if final is not None else ""
-    return Trouble(waiting.reason, f"{status.name} in pod {pod.metadata.name}: {waiting.message}{ended}")
+    hint = NOT_SUPPORTED if status.name == loading.CONTAINER and _not_supported(pod) else ""
+    return Trouble(waiting.reason, f"{status.name} in pod {pod.metadata.name}: {waiting.message}{ended}{hint}")

@@ -16,7 +16,7 @@ from kubedl.api.pod_security import NOBODY, RESTRICTED
 from kubedl.api.registry_access import DEFAULT_SECRET, NO_PROXIES
 from kubedl.serving.template import Body
 from kubedl.wire import codec
-from kubedl.wire.core import Pod, Terminated
+from kubedl.wire.core import Pod, Terminated, Waiting
 from kubedl.wire.meta import Record
 
 Way = Literal["ImageVolume", "InitCopy"]
@@ -89,6 +89,11 @@ def add(spec: Body, model: Model, way: Way, path: str, program: Program, setting
     spec["initContainers"] = [loader, *spec["initContainers"]]
 
 
+def way_of(text: str) -> Way:
+    """As an annotation or a field has it; what is not known is not copied."""
+    return "InitCopy" if text == "InitCopy" else "ImageVolume"
+
+
 def survived(pod: dict[str, Any], image: str) -> bool:
     """Whether the API server's answer still has the image volume, and everybody's mount of it."""
     spec = pod.get("spec") or {}
@@ -102,6 +107,12 @@ def survived(pod: dict[str, Any], image: str) -> bool:
         for one in readers
         if one.get("name") == CONTAINER or any(m.get("name") == MODEL_VOLUME for m in one.get("volumeMounts") or ())
     )
+
+
+def waiting(pod: Pod) -> Waiting | None:
+    """What keeps the loader of a pod from being started; None if nothing does."""
+    loader = next((one for one in pod.status.init_container_statuses if one.name == CONTAINER), None)
+    return loader.state.waiting if loader is not None else None
 
 
 def last_words(pod: Pod) -> Words | None:

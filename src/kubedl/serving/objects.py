@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from kubedl.api.inference import GROUP, INFERENCES, NEXT, Inference
 from kubedl.serving.template import Body
+from kubedl.wire.codec import Opaque
 from kubedl.wire.meta import Key, Object, ObjectMeta, Record, Resource
 
 INFERENCE = f"{GROUP}/inference"  # labels
@@ -26,6 +27,7 @@ class DeploymentSpec(Record, frozen=True):
     """What is asked of a Deployment."""
 
     replicas: int = 1
+    template: Opaque | None = None  # of its pods, as the API server completed it
 
 
 class DeploymentCondition(Record, frozen=True):

@@ -11,11 +11,11 @@ from typing import Any
 from kubedl.api.pod_template import TemplateError
 from kubedl.kube.errors import ApiError, ForbiddenError, InvalidError, NotFoundError
 from kubedl.runtime.writer import Writer
-from kubedl.serving import autoscaling, deployment, loading, traffic
-from kubedl.serving.applier import Applier, is_made_from
+from kubedl.serving import autoscaling, deployment, keeping, loading, traffic
+from kubedl.serving.applier import Applier
 from kubedl.serving.arrangement import Arrangement, backends, names_of, replicas, scaled
 from kubedl.serving.deployment import Servers
-from kubedl.serving.explanation import lost_its_model
+from kubedl.serving.explanation import cannot_mount
 from kubedl.serving.objects import (
     CANDIDATE,
     DEPLOYMENTS,
@@ -32,10 +32,10 @@ from kubedl.serving.sight import Sight, Trouble
 from kubedl.serving.status import Place
 from kubedl.serving.template import Body
 from kubedl.wire import codec
+from kubedl.wire.codec import Opaque
 from kubedl.wire.core import PODS, SERVICES
 from kubedl.wire.meta import Object, Resource
 
-WAYS: tuple[loading.Way, ...] = ("ImageVolume", "InitCopy")
 KEDA_MISSING = "KedaNotInstalled"
 
 
@@ -179,19 +179,17 @@ class Provisioner:
         return await self._applier.apply(sight.inference, resource, body, found)
 
     async def _rendered(self, sight: Sight, servers: Servers, found: Deployment | None) -> Body:
-        """The Deployment, with the way in which the model gets into pods."""
-        way = servers.predictor.loader
-        if servers.model is None:
-            return self._body(servers, "ImageVolume")
-        if way != "Auto":
-            return self._body(servers, way)
-        if found is not None:
-            for known in WAYS:
-                if is_made_from(body := self._body(servers, known), found):
-                    lost = known == "ImageVolume" and lost_its_model(
-                        sight.pods_of(servers.predictor.name, servers.track)
-                    )
-                    return self._body(servers, "InitCopy") if lost else body
+        """The Deployment. Its pods stay as they are until something else is asked for, or somebody edits them."""
+        if found is not None and keeping.is_asked_for(sight, servers, found):
+            way = loading.way_of(found.metadata.annotations.get(deployment.LOADER, ""))
+            pods = sight.pods_of(servers.predictor.name, servers.track)
+            if way == "ImageVolume" and servers.predictor.loader == "Auto" and cannot_mount(pods):
+                return self._body(servers, "InitCopy")
+            template = None if self._applier.is_edited(found) else found.spec.template
+            return self._body(servers, way, template)
+        wish = servers.predictor.loader
+        if servers.model is None or wish != "Auto":
+            return self._body(servers, loading.way_of(wish))
         return await self._probed(servers)
 
     async def _probed(self, servers: Servers) -> Body:
@@ -214,8 +212,8 @@ class Provisioner:
         answer = await self._writer.client.call("create", PODS, path, params=params, body=body)
         return codec.decode(answer, dict[str, Any])
 
-    def _body(self, servers: Servers, way: loading.Way) -> Body:
-        return deployment.deployment(servers, way, self._program)
+    def _body(self, servers: Servers, way: loading.Way, kept: Opaque | None = None) -> Body:
+        return deployment.deployment(servers, way, kept or self._program, keeping.asked(servers))
 
     def _has_left(self, sight: Sight, name: str, outcome: Outcome) -> bool:
         """Whether no gateway sends it requests any more; if not, when to look again."""

@@ -89,7 +89,7 @@ def test_where_image_volumes_are_taken_out_of_pods(
                 assert sums_in(inference) == sums_of(tmp_path)
                 return
             inference.wait("to say why", lambda: inference.condition().get("reason") == "ModelNotLoaded", 180)
-            assert "takes image volumes out of pods" in inference.condition()["message"]
+            assert "strips image volumes" in inference.condition()["message"]
             assert inference.condition()["status"] == "False"
             assert inference.predictor("a").get("readyReplicas", 0) == 0
 

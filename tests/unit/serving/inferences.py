@@ -10,7 +10,7 @@ from kubedl.serving.loader.mounted import MISSING
 from kubedl.serving.objects import CANDIDATE, INFERENCE, INFERENCE_UID, PREDICTOR, STABLE, TRACK
 from kubedl.serving.traffic import GatewayRef
 from kubedl.wire import codec
-from kubedl.wire.core import ContainerState, ContainerStatus, Pod, PodCondition, PodStatus, Terminated
+from kubedl.wire.core import ContainerState, ContainerStatus, Pod, PodCondition, PodStatus, Terminated, Waiting
 from kubedl.wire.meta import ObjectMeta
 from tests.training_builders import NAMESPACE
 
@@ -57,6 +57,18 @@ def ready_pod(since: datetime, predictor: str = "main") -> Pod:
     )
 
 
+def waiting_pod(reason: str, message: str = "") -> Pod:
+    """A pod whose loader cannot be created."""
+    status = ContainerStatus(
+        name=loading.CONTAINER, state=ContainerState(waiting=Waiting(reason=reason, message=message))
+    )
+    labels = {INFERENCE: NAME, INFERENCE_UID: UID, PREDICTOR: "main", TRACK: STABLE}
+    return Pod(
+        metadata=ObjectMeta(name=f"{NAME}-main-x", namespace=NAMESPACE, uid="pod-x", labels=labels),
+        status=PodStatus(phase="Pending", init_container_statuses=(status,)),
+    )
+
+
 def loser(predictor: str = "main", track: str = STABLE, reason: str = MISSING) -> Pod:
     """A pod whose loader has failed."""
     final = Terminated(exit_code=2, message=codec.encode({"reason": reason, "message": "as told"}).decode())
@@ -80,4 +92,5 @@ __all__ = [
     "predictor",
     "ready_pod",
     "version",
+    "waiting_pod",
 ]

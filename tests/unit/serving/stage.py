@@ -106,8 +106,8 @@ class Applying(ClientModel):
         if uid and (found is None or found.metadata.uid != uid):
             raise ConflictError(409, "Conflict", "another uid")
         made = resource.decoder.decode(codec.encode(body))
-        same = self.sent.get((resource.plural, key.name), {}).get("spec") == body["spec"]
-        self.sent[resource.plural, key.name] = body
+        same = self.sent.get((resource.plural, key.name), {}).get("spec") == codec.plain(body["spec"])
+        self.sent[resource.plural, key.name] = codec.plain(body)
         if found is None:
             made = with_metadata(made, uid=f"uid-{self.api.version + 1}", generation=1, creation_timestamp=self.api.now)
         else:
@@ -116,12 +116,14 @@ class Applying(ClientModel):
             if hasattr(found, "status"):
                 made = msgspec.structs.replace(made, status=found.status)
             if resource is DEPLOYMENTS:
-                made = msgspec.structs.replace(made, spec=found.spec)
+                spec = msgspec.structs.replace(made.spec, replicas=found.spec.replicas)
+                made = msgspec.structs.replace(made, spec=spec)
         return self.api.put(resource, made)
 
     def _scaled(self, key: Key, replicas: int) -> Any:  # noqa: ANN401 - a Deployment
         found = self.api.find(DEPLOYMENTS, key)
-        changed = msgspec.structs.replace(found, spec=objects.DeploymentSpec(replicas=replicas))
+        spec = msgspec.structs.replace(found.spec, replicas=replicas)
+        changed = msgspec.structs.replace(found, spec=spec)
         return self.api.put(DEPLOYMENTS, with_metadata(changed, generation=found.metadata.generation + 1))
 
 

@@ -235,7 +235,7 @@ def test_a_volume_that_was_wished_is_not_replaced(runner: asyncio.Runner) -> Non
     stage.api.put(PODS, loser())
     stage.settle()
     assert (stage.client.asked, stage.ready) == (0, ("False", "ModelNotLoaded"))
-    assert "takes image volumes out of pods" in stage.condition().message
+    assert "strips image volumes" in stage.condition().message
     stage.api.put(PODS, loser(reason="ModelIncomplete"))
     stage.settle()
     assert stage.condition().message == "predictor main: ModelIncomplete: as told"

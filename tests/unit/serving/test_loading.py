@@ -3,9 +3,13 @@
 import asyncio
 from typing import Any
 
+import pytest
+
+from kubedl.serving.deployment import LOADER
 from kubedl.serving.loading import Program
 from kubedl.serving.objects import DEPLOYMENTS
-from tests.unit.serving.inferences import NAME, inference, predictor, version
+from kubedl.wire.core import PODS
+from tests.unit.serving.inferences import NAME, inference, predictor, version, waiting_pod
 from tests.unit.serving.stage import Stage
 
 MAIN = f"{NAME}-main"
@@ -30,3 +34,36 @@ def test_a_copy_comes_from_a_registry_behind_a_proxy_and_an_authority(runner: as
 def registry() -> dict[str, Any]:
     """One with a certificate of the company's own authority."""
     return {"authority": {"secretName": "company"}}
+
+
+OLD_RUNTIME = 'failed to generate container "x" spec: failed to mkdir "": mkdir : no such file or directory'
+
+
+@pytest.mark.parametrize(
+    ("reason", "message", "way"),
+    [
+        ("CreateContainerError", OLD_RUNTIME, "InitCopy"),
+        ("ImageVolumeMountFailed", "no such snapshot", "InitCopy"),
+        ("CreateContainerError", "context deadline exceeded", "ImageVolume"),
+        ("ImagePullBackOff", "back-off", "ImageVolume"),
+    ],
+)
+def test_a_node_that_cannot_mount_images_gets_a_copy(
+    runner: asyncio.Runner, reason: str, message: str, way: str
+) -> None:
+    """The API server knows image volumes and the node's runtime does not, so the loader never runs."""
+    stage = Stage(runner, inference(), version())
+    stage.look()
+    stage.api.put(PODS, waiting_pod(reason, message))
+    stage.settle()
+    assert stage.body(DEPLOYMENTS, MAIN)["metadata"]["annotations"][LOADER] == way
+
+
+def test_where_a_volume_was_wished_it_is_told_what_nodes_need(runner: asyncio.Runner) -> None:
+    stage = Stage(runner, inference(predictor(loader="ImageVolume")), version())
+    stage.look()
+    stage.api.put(PODS, waiting_pod("CreateContainerError", OLD_RUNTIME))
+    stage.settle()
+    assert stage.body(DEPLOYMENTS, MAIN)["metadata"]["annotations"][LOADER] == "ImageVolume"
+    assert stage.ready == ("False", "CreateContainerError")
+    assert "image volumes need containerd 2.1" in stage.condition().message

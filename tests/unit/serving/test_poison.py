@@ -11,7 +11,7 @@ from kubedl.api.model import MODEL_VERSIONS, ModelVersion
 from kubedl.api.pod_template import TemplateError
 from kubedl.serving import autoscaling, deployment, rollout, traffic
 from kubedl.serving.arrangement import advanced, arrange, backends, replicas
-from kubedl.serving.explanation import lost_its_model
+from kubedl.serving.explanation import cannot_mount
 from kubedl.serving.loading import Program
 from kubedl.serving.objects import CANDIDATE, STABLE, Deployment, EndpointSlice, ready_endpoints
 from kubedl.serving.outcome import Outcome
@@ -111,7 +111,7 @@ def test_deciding_raises_nothing(sight: Sight, ready: bool) -> None:
     assert sum(traffic.effective(ends).values()) in (0, 100)
     codec.encode(traffic.route(NAME, "team", "host", GATEWAY, ends, {}, found=sight.route, now=NOW))
     assert (traffic.until_left(sight.route, f"{NAME}-a", NOW) or timedelta()) >= timedelta()
-    assert lost_its_model(sight.pods) in (True, False)
+    assert cannot_mount(sight.pods) in (True, False)
     status = stated(sight, arrangements, Outcome(), Place())
     assert codec.decode(codec.encode(status), InferenceStatus) == status
 
