@@ -19,6 +19,8 @@ from kubedl.wire.pattern import Pattern
 
 GROUP = "model.kubedl.io"
 VERSION = "v1alpha1"
+REBUILD = f"{GROUP}/rebuild"  # an annotation: a new value begins a failed build anew
+LONGEST_REBUILD = 63  # characters of its value that are compared
 BY_MODEL = "model"  # the index of versions by the Model that they belong to
 
 NAME = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
@@ -34,7 +36,10 @@ NO_TAG = "a tag: letters, digits, '.', '_' and '-', at most 128, and not sha256-
 NO_PARENT = "a model image by its digest, as in modelhub/resnet@sha256:…"
 NO_CHECK = "an insecure registry's certificate is not checked; remove insecure, or the authority"
 NO_STORAGE = "where the model lies"
-MADE_ONCE = "a version is made once and never changes; make a new ModelVersion"
+MADE_ONCE = (
+    "a version is made once and never changes; make a new ModelVersion, "
+    "or build this one again after a failure with the annotation model.kubedl.io/rebuild"
+)
 
 Phase = Literal["ImageBuilding", "ImageBuildFailed", "ImageBuildSucceeded"]
 ENDED: frozenset[Phase | None] = frozenset({"ImageBuildFailed", "ImageBuildSucceeded"})
@@ -133,7 +138,7 @@ class ModelOutput(Record, frozen=True):
         str,
         Meta(
             max_length=128,
-            description="The tag of the image; by default the first five characters of the version's uid.",
+            description="The tag of the image; by default the first twelve hexadecimal digits of the version's uid.",
         ),
     ] = ""
     storage: Storage | None = None
@@ -188,6 +193,9 @@ class ModelVersionStatus(Record, frozen=True):
     progress: BuildProgress | None = None
     attempts: Annotated[int, Meta(description="How often the build was begun.")] = 0
     failures: Annotated[int, Meta(description="How often it failed, and that counts: it is not borne for ever.")] = 0
+    rebuild: Annotated[
+        str, Meta(description="The value of the annotation model.kubedl.io/rebuild when the build was last begun anew.")
+    ] = ""
     conditions: Conditions = ()
     observed_generation: Annotated[int, Meta(description="The generation of the spec that this is about.")] = 0
 
@@ -203,8 +211,13 @@ class ModelVersion(Record, frozen=True):
 
     @property
     def tag(self) -> str:
-        """The tag of its image."""
-        return self.spec.image_tag or self.metadata.uid[:5]
+        """The tag of its image: as asked for, else as it was once chosen, else enough of the uid to be unique."""
+        return self.spec.image_tag or self.status.image_tag or self.metadata.uid.replace("-", "")[:12]
+
+    @property
+    def rebuild(self) -> str:
+        """What the annotation REBUILD says: another value than before asks for another build after a failure."""
+        return self.metadata.annotations.get(REBUILD, "")[:LONGEST_REBUILD]
 
 
 class ModelSpec(Record, frozen=True):

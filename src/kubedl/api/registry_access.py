@@ -9,21 +9,15 @@ from collections.abc import Mapping
 from typing import Any
 
 DEFAULT_SECRET = "regcred"  # noqa: S105 - a name; where the first KubeDL looked for credentials
-CONFIG, CERTIFICATES = "config.json", "ca.crt"  # files below where the volumes are mounted
+CERTIFICATES = "ca.crt"  # the file below where the authority's volume is mounted
 NO_PROXIES: Mapping[str, str] = {}
 
 Body = dict[str, Any]
 
 
 def credentials(name: str, secret: str, *, optional: bool) -> Body:
-    """A volume with CONFIG, a file as `docker login` writes it."""
-    source = {
-        "secretName": secret,
-        "items": [{"key": ".dockerconfigjson", "path": CONFIG}],
-        "defaultMode": 0o444,
-        "optional": optional,
-    }
-    return {"name": name, "secret": source}
+    """A volume with the file of a Secret for registries, of either type: .dockerconfigjson or .dockercfg."""
+    return {"name": name, "secret": {"secretName": secret, "defaultMode": 0o444, "optional": optional}}
 
 
 def authority(name: str, secret: str) -> Body:

@@ -72,7 +72,7 @@ def order(version: ModelVersion, storage: Storage) -> Order:
         model=spec.model_name,
         version=meta.name,
         insecure=spec.registry is not None and spec.registry.insecure,
-        credentials=posixpath.join(REGISTRY, "config.json"),
+        credentials=REGISTRY,
         signing_key=SIGNING if spec.signing is not None else "",
         origin=Origin(created_by=spec.created_by, parent=spec.parent, **known),
     )

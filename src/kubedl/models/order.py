@@ -30,7 +30,7 @@ class Order(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     model: str
     version: str
     insecure: bool = False  # plain HTTP, or a certificate that nobody signed
-    credentials: str = ""  # a file as `docker login` writes it
+    credentials: str = ""  # a file as `docker login` writes it, or a directory with the files of such a Secret
     signing_key: str = ""  # a directory with KEY_FILE and, if it is encrypted, PASSWORD_FILE
     origin: Origin = Origin()
 

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 import msgspec
 
 from kubedl.api.conditions import Condition, set_condition
-from kubedl.api.model import DIGEST, ENDED, BuildProgress, ModelVersion, ModelVersionStatus, complaint
+from kubedl.api.model import DIGEST, ENDED, REBUILD, BuildProgress, ModelVersion, ModelVersionStatus, complaint
 from kubedl.models.build_pod import CONTAINER, attempt_of
 from kubedl.models.order import PERMANENT, Answer
 from kubedl.wire import codec
@@ -74,6 +74,8 @@ def decide(sight: Sight) -> Decision:
     status = version.status
     if version.metadata.deletion_timestamp is not None:
         return Decision(status)  # the garbage collector takes what belongs to it
+    if status.image_build_phase == "ImageBuildFailed" and version.rebuild not in {"", status.rebuild}:
+        return _begun_anew(sight)
     if status.image_build_phase in ENDED:
         # Its log says why a build failed; one that succeeded has said all.
         over = pod is not None and pod.metadata.deletion_timestamp is None
@@ -82,6 +84,15 @@ def decide(sight: Sight) -> Decision:
     if wrong is not None:
         return Decision(failed(sight, status.attempts, "SpecInvalid", f"spec.{wrong}"))
     return _build(sight, max(status.attempts, 1))
+
+
+def _begun_anew(sight: Sight) -> Decision:
+    """Somebody asks for another build of a version that has failed: with a new attempt, and all failures forgiven."""
+    version = sight.version
+    anew = {"failures": 0, "finish_time": None, "rebuild": version.rebuild, "image_build_phase": "ImageBuilding"}
+    words = f"the build is begun anew, as the annotation {REBUILD} asks for"
+    status = _at(sight, version.status.attempts + 1, anew, "Rebuilding", words)
+    return Decision(status, delete=sight.pod is not None and sight.pod.metadata.deletion_timestamp is None)
 
 
 def failed(sight: Sight, attempt: int, reason: str, message: str) -> ModelVersionStatus:
@@ -139,7 +150,10 @@ def _building(sight: Sight, attempt: int, reason: str, message: str) -> ModelVer
 def _at(sight: Sight, attempt: int, fields: Mapping[str, object], reason: str, message: str) -> ModelVersionStatus:
     """The status of that attempt, with these fields."""
     version = sight.version
-    status = msgspec.structs.replace(version.status, image_tag=version.tag, attempts=attempt, **fields)
+    # What is there from the start asks for nothing: only another value than the one that a build began with does.
+    asked = version.status.rebuild if version.status.attempts else version.rebuild
+    known = {"image_tag": version.tag, "attempts": attempt, "rebuild": asked, **fields}
+    status = msgspec.structs.replace(version.status, **known)
     return stated(version, status, reason, message, sight.now)
 
 

@@ -20,6 +20,7 @@ import msgspec
 
 from kubedl.api.inventory import MODELS
 from kubedl.models.packer.failure import PackingError, shown
+from kubedl.models.packer.links import Link, check_links
 from kubedl.models.packer.manifests import LAYER, MANIFEST, Descriptor, digest_of
 from kubedl.models.packer.registry import Registry
 
@@ -39,6 +40,7 @@ def unpack(registry: Registry, digest: str, target: Path, told: Told = lambda _:
     """Put what the image has below models/ into a directory that is empty, or holds what an earlier try has left."""
     for layer in _layers(registry, digest):
         _take(registry, layer, target.resolve(), told)
+    _check_links(target.resolve())
 
 
 def _layers(registry: Registry, digest: str) -> list[Descriptor]:
@@ -85,7 +87,7 @@ def _write(archive: tarfile.TarFile, member: tarfile.TarInfo, target: Path) -> N
     if member.isdir():
         path.mkdir(exist_ok=True)
     elif member.issym():
-        _link(member, parts[1:], path)
+        _link(member, path)
     elif member.isfile():
         content = archive.extractfile(member)
         if content is not None:
@@ -94,15 +96,29 @@ def _write(archive: tarfile.TarFile, member: tarfile.TarInfo, target: Path) -> N
         raise _refused(f"{shown(member.name)} is neither file, directory nor link")
 
 
-def _link(member: tarfile.TarInfo, parts: tuple[str, ...], path: Path) -> None:
-    """As the packer checks it: relative, and never above the model's root."""
-    depth = len(parts) - 1
-    for step in PurePosixPath(member.linkname).parts:
-        depth += -1 if step == ".." else 1
-        if depth < 0 or step == "/":
-            raise _refused(f"the link {shown(member.name)} leads out of the model")
+def _link(member: tarfile.TarInfo, path: Path) -> None:
+    """Nothing is ever written through it; where it leads is checked when all is there."""
     path.unlink(missing_ok=True)
     path.symlink_to(member.linkname)
+
+
+def _check_links(target: Path) -> None:
+    """Refuse links as the packer does, over other links as well; then none of them is left behind."""
+    links: dict[str, Link] = {}
+    directories, files = {""}, set[str]()
+    for place, below, names in os.walk(target):
+        for path in (Path(place, name) for name in (*below, *names)):
+            relative = path.relative_to(target).as_posix()
+            if path.is_symlink():
+                links[relative] = Link(relative, str(path.readlink()))
+            else:
+                (directories if path.is_dir() else files).add(relative)
+    try:
+        check_links(links, directories, files)
+    except PackingError as error:
+        for relative in links:
+            (target / relative).unlink()
+        raise _refused(error.message) from error
 
 
 def _store(content: IO[bytes], member: tarfile.TarInfo, path: Path) -> None:

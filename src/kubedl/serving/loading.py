@@ -78,7 +78,7 @@ def add(spec: Body, model: Model, way: Way, path: str, program: Program, setting
             spec["volumes"].append(registry_access.authority(AUTHORITY_VOLUME, model.authority))
             own.append({"name": AUTHORITY_VOLUME, "mountPath": AUTHORITY_PATH, "readOnly": True})
         variables = registry_access.variables(program.proxies, AUTHORITY_PATH if model.authority else "")
-        source = ["--image", model.image, "--credentials", f"{REGISTRY_PATH}/{registry_access.CONFIG}"]
+        source = ["--image", model.image, "--credentials", REGISTRY_PATH]
         source += ["--insecure"] if model.insecure else []
     for container in spec["containers"]:
         container["volumeMounts"] = [*container["volumeMounts"], *mounts]

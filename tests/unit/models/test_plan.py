@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from kubedl.api.conditions import find
-from kubedl.api.model import BuildProgress, ModelVersion
+from kubedl.api.model import REBUILD, BuildProgress, ModelVersion, ModelVersionStatus
 from kubedl.models.build_pod import ATTEMPT
 from kubedl.models.order import Answer
 from kubedl.models.plan import FAILURES, LONGEST_MESSAGE, LONGEST_PAUSE, LOOK, PATIENCE, Decision, Sight, decide, pause
@@ -38,11 +38,6 @@ def test_a_new_version_gets_its_first_pod() -> None:
     assert (said(decided), decided.create, decided.status.attempts) == (("ImageBuilding", "Building"), 1, 1)
     assert decided.status.image_tag == "v1"
     assert decided.status.image == ""
-
-
-def test_a_tag_that_nobody_gave_is_a_part_of_the_uid() -> None:
-    """As the first KubeDL had it."""
-    assert look(version(imageTag="")).status.image_tag == "12345"
 
 
 def test_an_answer_with_a_digest_is_an_image() -> None:
@@ -258,3 +253,58 @@ def test_an_equal_sight_changes_nothing() -> None:
         first = look(building(), found, seconds=1).status
         again = look(msgspec.structs.replace(building(), status=first), found, seconds=2).status
         assert again == first
+
+
+def test_a_default_tag_is_long_enough_to_be_unique() -> None:
+    """Five digits clash in a thousand versions more often than not; a tag that was chosen once is kept."""
+    assert look(version(imageTag="")).status.image_tag == "12345678aaaa"
+    begun = version({"imageBuildPhase": "ImageBuilding", "attempts": 1, "imageTag": "12345"}, imageTag="")
+    assert (begun.tag, look(begun).status.image_tag) == ("12345", "12345")
+
+
+def asking(one: ModelVersion, value: str) -> ModelVersion:
+    """With the annotation that asks for another build."""
+    made: ModelVersion = with_metadata(one, annotations={REBUILD: value})
+    return made
+
+
+FAILED = {"imageBuildPhase": "ImageBuildFailed", "attempts": 6, "failures": 6, "finishTime": "2026-01-01T00:00:00Z"}
+
+
+def test_a_failed_version_is_built_again_when_somebody_asks() -> None:
+    """Its failures are forgiven, its old pod goes, and the next attempt begins; asked once, it is done once."""
+    decided = look(asking(version(FAILED), "1"), ended(2, attempt=6))
+    assert (said(decided), decided.delete, decided.create) == (("ImageBuilding", "Rebuilding"), True, None)
+    status = decided.status
+    assert (status.attempts, status.failures, status.finish_time, status.rebuild) == (7, 0, None, "1")
+    begun = asking(with_status_of(status), "1")
+    assert look(begun).create == 7
+    over = look(begun, ended(2, attempt=7, reason="BadModel", message="x"))
+    assert said(over) == ("ImageBuildFailed", "BadModel")
+    assert over.status.rebuild == "1"
+    assert look(asking(with_status_of(over.status), "1")) == Decision(over.status)
+    assert said(look(asking(with_status_of(over.status), "2"))) == ("ImageBuilding", "Rebuilding")
+
+
+@pytest.mark.parametrize("status", [{}, {**FAILED, "imageBuildPhase": "ImageBuildSucceeded"}])
+def test_the_annotation_asks_nothing_of_a_version_that_has_not_failed(status: dict[str, Any]) -> None:
+    """One that is there from the start, say because a manifest was copied, is taken note of."""
+    decided = look(asking(version(status), "1"))
+    assert find(decided.status.conditions, "Ready") is None or said(decided) == ("ImageBuilding", "Building")
+    assert decided.status.rebuild == ("" if status else "1")
+    if not status:
+        over = look(asking(with_status_of(decided.status), "1"), ended(2, reason="BadModel", message="x"))
+        assert not look(asking(with_status_of(over.status), "1"), ended(2)).delete
+
+
+def test_a_long_annotation_is_bounded() -> None:
+    decided = look(asking(version(FAILED), "x" * 5000))
+    assert decided.status.rebuild == "x" * 63
+    assert look(asking(version({**FAILED, "rebuild": "x" * 63}), "x" * 5000)).status.image_build_phase == (
+        "ImageBuildFailed"
+    )
+
+
+def with_status_of(status: ModelVersionStatus) -> ModelVersion:
+    """The version, as it is after a status was written."""
+    return msgspec.structs.replace(version(), status=status)

@@ -12,13 +12,13 @@ import socket
 import ssl
 import threading
 import time
-import urllib.request
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from kubedl.kube.tls import client_context
 from kubedl.models.packer.failure import PackingError
+from kubedl.models.packer.proxy import proxy_for
 
 PATIENCE = 60.0  # seconds for a connection, or for the next bytes of an answer
 COMMIT_PATIENCE = 600.0  # a registry that moves a large blob to its place says nothing meanwhile
@@ -140,7 +140,7 @@ class Exchange:
 
     def _new(self, scheme: str, host: str) -> http.client.HTTPConnection:
         context = self._lax if host == self._insecure_host else self._strict
-        proxy = _proxy(scheme, host)
+        proxy = proxy_for(scheme, host)
         if proxy is None:
             if scheme == "https":
                 return http.client.HTTPSConnection(host, timeout=PATIENCE, context=context)
@@ -190,13 +190,6 @@ def _read(connection: http.client.HTTPConnection, method: str) -> Reply:
     if method != "HEAD" and (answer.read(1) or (announced.isdigit() and int(announced) != len(content))):
         raise http.client.HTTPException("the answer ended too early, or is larger than any that a registry gives")
     return Reply(answer.status, {name.lower(): value for name, value in answer.getheaders()}, content)
-
-
-def _proxy(scheme: str, host: str) -> SplitResult | None:
-    found = urllib.request.getproxies().get(scheme)
-    if not found or urllib.request.proxy_bypass(host):
-        return None
-    return urlsplit(found if "//" in found else f"//{found}")
 
 
 def _proxy_login(proxy: SplitResult) -> dict[str, str]:

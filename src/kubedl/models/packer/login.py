@@ -1,11 +1,13 @@
 """Who we are to a registry, from a file as `docker login` writes it. It is read once and never shown.
 
-The most specific entry counts: one for registry and repository before one for the registry alone. Helper programs
+The most specific entry counts: one for registry and repository before one for the registry alone, and a plain name
+before a pattern, as in `*.azurecr.io`, which the kubelet understands as well. Helper programs
 that such a file may name do not exist in the build pod, and are refused rather than passed over.
 """
 
 import base64
 import binascii
+import fnmatch
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +18,8 @@ import msgspec
 from kubedl.models.packer.address import HUB, Address
 from kubedl.models.packer.failure import PackingError
 
+FILES = (".dockerconfigjson", ".dockercfg")  # of a Secret that is mounted as a directory
+LONGEST_PATTERN = 253  # as a host's name may be
 _HUB_KEYS = ("index.docker.io", "registry-1.docker.io", HUB)
 
 
@@ -34,11 +38,17 @@ class Login:
 
 
 def read_login(file: str, address: Address) -> Login | None:
-    """The entry for a repository; None if the file has none, or there is no file, as where a Secret is optional."""
+    """The entry for a repository; None if the file has none, or there is no file, as where a Secret is optional.
+
+    Of a directory, where a Secret is mounted, the file is read that a Secret for registries has.
+    """
     if not file:
         return None
+    path = Path(file)
+    if path.is_dir():
+        path = next((path / name for name in FILES if (path / name).is_file()), path / FILES[0])
     try:
-        content = msgspec.json.decode(Path(file).read_bytes(), type=dict[str, Any])
+        content = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
     except FileNotFoundError:
         return None
     except (OSError, msgspec.DecodeError) as error:
@@ -55,7 +65,20 @@ def find_login(content: Mapping[str, Any], address: Address) -> Login | None:
     if not isinstance(entries, dict):
         return None
     known = {_place(key): value for key, value in entries.items() if isinstance(value, dict)}
-    return next((_login(known[place]) for place in _places(address) if place in known), None)
+    for place in _places(address):
+        found = next((key for key in (place, *sorted(known)) if key in known and _covers(key, place)), None)
+        if found is not None:
+            return _login(known[found])
+    return None
+
+
+def _covers(key: str, place: str) -> bool:
+    """Whether an entry is for a place: the same, or with a pattern for parts of the host's name, part by part."""
+    (pattern, _, below), (host, _, path) = key.partition("/"), place.partition("/")
+    parts, names = pattern.split("."), host.split(".")
+    if below != path or len(parts) != len(names) or len(pattern) > LONGEST_PATTERN:
+        return False
+    return all(fnmatch.fnmatchcase(name, part) for name, part in zip(names, parts, strict=True))
 
 
 def _places(address: Address) -> list[str]:

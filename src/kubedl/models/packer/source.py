@@ -3,17 +3,19 @@
 Whoever trained the model decides what is in the directory, so nothing in it is believed: every name is opened below a
 directory that is already open, links are never followed, and what is neither file, directory nor a link that stays
 inside is refused by name. A file is read only while it is the one that was seen first (inode, size, time of the last
-change), so a layer never holds parts of two versions of it; and in the end the whole must be listed as it was in the
-beginning, so an image never holds half of what somebody was about to write. Hard links and sparse files are
-packed as the ordinary files that they look like.
+change; no inode on FUSE, where drivers of object storage give out new numbers), so a layer never holds parts of two
+versions of it; and in the end the whole must be listed as it was in the beginning, so an image never holds half of what
+somebody was about to write. Hard links and sparse files are packed as the ordinary files that they look like.
 """
 
 import errno
+import functools
 import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, Self
 
 from kubedl.models.packer.failure import PackingError, bad_model, shown, source_changed
@@ -219,7 +221,24 @@ def _kind(mode: int) -> str:
 
 
 def _identity(status: os.stat_result) -> Identity:
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+    inode = 0 if status.st_dev in fuse_devices() else status.st_ino
+    return status.st_dev, inode, status.st_size, status.st_mtime_ns
+
+
+@functools.cache
+def fuse_devices(table: str = "/proc/self/mountinfo") -> frozenset[int]:
+    """Devices of file systems in user space, which may give a file another inode number when it is looked up again."""
+    try:
+        lines = Path(table).read_text(errors="replace").splitlines()
+    except OSError:
+        return frozenset()
+    found = set()
+    for line in lines:
+        mount, _, kind = line.partition(" - ")
+        if kind.startswith("fuse"):
+            major, _, minor = mount.split()[2].partition(":")
+            found.add(os.makedev(int(major), int(minor)))
+    return frozenset(found)
 
 
 def _insist(entry: Entry, descriptor: int) -> None:

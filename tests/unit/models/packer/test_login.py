@@ -63,8 +63,8 @@ def test_what_cannot_be_used_is_refused(content: dict[str, Any]) -> None:
 
 
 def test_a_file_that_cannot_be_read_is_refused_without_its_content(tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_text('{"auths": {"r": "hunter2"')
-    for file in (tmp_path / "config.json", tmp_path):
+    (tmp_path / ".dockerconfigjson").write_text('{"auths": {"r": "hunter2"')
+    for file in (tmp_path / ".dockerconfigjson", tmp_path):
         with pytest.raises(PackingError) as caught:
             read_login(str(file), ADDRESS)
         assert "hunter2" not in caught.value.message
@@ -79,3 +79,44 @@ def test_no_file_is_nobody(tmp_path: Path) -> None:
 
 def test_a_password_is_never_shown() -> None:
     assert "secret" not in repr(Login("me", "secret", "secret token"))
+
+
+@pytest.mark.parametrize(
+    ("key", "repository", "found"),
+    [
+        ("*.azurecr.io", "models.azurecr.io/team/model", True),
+        ("*.azurecr.io", "a.b.azurecr.io/team/model", False),
+        ("*.azurecr.io", "azurecr.io/team/model", False),
+        ("https://*.azurecr.io", "models.azurecr.io/team/model", True),
+        ("*.azurecr.io/team", "models.azurecr.io/team/model", True),
+        ("*.azurecr.io/other", "models.azurecr.io/team/model", False),
+        ("*.example.com:5000", "r.example.com:5000/m/n", True),
+        ("*.example.com", "r.example.com:5000/m/n", False),
+        ("*" * 300, "r.example.com/m", False),
+    ],
+)
+def test_an_entry_may_be_a_pattern(key: str, repository: str, found: bool) -> None:
+    """As the kubelet takes them: part by part of the host's name."""
+    login = find_login({"auths": {key: entry()}}, parse(repository, "v1"))
+    assert (login is not None) == found
+
+
+def test_a_plain_name_counts_before_a_pattern() -> None:
+    content = {"auths": {"*.example.com": entry("other"), "r.example.com": entry()}}
+    assert find_login(content, ADDRESS) == Login("me", "secret")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        (".dockerconfigjson", {"auths": {"r.example.com": entry()}}),
+        (".dockercfg", {"r.example.com": entry()}),
+    ],
+)
+def test_a_secret_of_either_type_is_read(tmp_path: Path, name: str, content: dict[str, Any]) -> None:
+    (tmp_path / name).write_text(json.dumps(content))
+    assert read_login(str(tmp_path), ADDRESS) == Login("me", "secret")
+
+
+def test_a_secret_that_is_not_there_is_nobody(tmp_path: Path) -> None:
+    assert read_login(str(tmp_path), ADDRESS) is None

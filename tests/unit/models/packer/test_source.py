@@ -11,7 +11,7 @@ import pytest
 
 from kubedl.models.packer import source as source_module
 from kubedl.models.packer.failure import PackingError
-from kubedl.models.packer.source import Entry, Source
+from kubedl.models.packer.source import Entry, Source, fuse_devices
 
 AS_ROOT = os.geteuid() == 0
 
@@ -279,3 +279,36 @@ def test_nothing_stays_open(model: Path) -> None:
 
 def _entry(source: Source) -> Entry:
     return next(entry for entry in source.entries if entry.path == "saved_model.pb")
+
+
+@pytest.mark.parametrize("fuse", [True, False])
+def test_on_fuse_an_inode_tells_nothing(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fuse: bool
+) -> None:
+    """Drivers of object storage give a file another number when it is looked up again."""
+    devices = frozenset({model.stat().st_dev} if fuse else ())
+    monkeypatch.setattr(source_module, "fuse_devices", lambda: devices)
+    with Source(str(model)) as source:
+        file = model / "saved_model.pb"
+        times = file.stat().st_atime_ns, file.stat().st_mtime_ns
+        copy = tmp_path / "copy"
+        copy.write_bytes(file.read_bytes())
+        os.utime(copy, ns=times)
+        copy.rename(file)
+        if fuse:
+            read(source)
+            source.insist_unchanged()
+        else:
+            with pytest.raises(PackingError, match="changed while it was read"):
+                read(source)
+
+
+def test_file_systems_in_user_space_are_known_by_the_table_of_mounts(tmp_path: Path) -> None:
+    table = tmp_path / "mountinfo"
+    table.write_text(
+        "22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n"
+        "90 22 0:61 / /models rw,nosuid - fuse.gcsfuse gcs rw,user_id=0\n"
+        "91 22 0:62 / /s3 ro master:4 - fuse s3 ro\n"
+    )
+    assert fuse_devices(str(table)) == {os.makedev(0, 61), os.makedev(0, 62)}
+    assert fuse_devices(str(tmp_path / "none")) == frozenset()

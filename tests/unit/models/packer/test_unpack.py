@@ -147,3 +147,24 @@ def test_layers_of_others_are_refused(fake: FakeRegistry, connect: Connect, targ
     zipped = {"mediaType": f"{LAYER}+gzip", "digest": digest_of(b""), "size": 0}
     with pytest.raises(PackingError, match="not made by KubeDL"):
         unpack(connect(), manifest(fake, [zipped]), target)
+
+
+def test_a_link_that_leads_out_over_another_link_is_refused(fake: FakeRegistry, connect: Connect, target: Path) -> None:
+    """Each of them stays inside by its own words; none is left behind."""
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w", format=tarfile.GNU_FORMAT) as tar:
+        for name in ("models", "models/a", "models/a/b"):
+            member = tarfile.TarInfo(name)
+            member.type = tarfile.DIRTYPE
+            tar.addfile(member)
+        for name, link in (("models/a/b/s", "../.."), ("models/a/b/t", "s/../..")):
+            member = tarfile.TarInfo(name)
+            member.type, member.linkname = tarfile.SYMTYPE, link
+            tar.addfile(member)
+    layer = stream.getvalue()
+    fake.blobs[digest_of(layer)] = layer
+    image = manifest(fake, [{"mediaType": LAYER, "digest": digest_of(layer), "size": len(layer)}])
+    with pytest.raises(PackingError, match="leads out of the model") as refused:
+        unpack(connect(), image, target)
+    assert (refused.value.reason, refused.value.permanent) == ("BadImage", True)
+    assert [path for path in target.rglob("*") if path.is_symlink()] == []
