@@ -17,6 +17,7 @@ OF_THE_CHART = {
 }
 
 LABEL, SUBDOMAIN = "[a-z0-9]([-a-z0-9]*[a-z0-9])?", "[a-z0-9]([-.a-z0-9]*[a-z0-9])?"
+FILE_SYSTEM = f"({LABEL}/)?fs-[0-9a-f]+"
 POSITIVE = {"exclusiveMinimum": 0}
 ADDRESS = {"pattern": r"^(https?://\S+)?$"}
 # What the operator would end at, or never work with; an empty word is a flag that is not given.
@@ -34,6 +35,8 @@ LIMITS: Mapping[str, Mapping[str, Any]] = {
     "--cluster-domain": {"pattern": f"^({SUBDOMAIN})?$"},
     "--gateway": {"pattern": f"^({LABEL}/{SUBDOMAIN}(/{SUBDOMAIN})?)?$"},
     "--inference-domain": {"pattern": f"^({SUBDOMAIN})?$"},
+    "--efs-file-systems": {"pattern": f"^({FILE_SYSTEM}(,{FILE_SYSTEM})*)?$"},
+    "--cache-host-paths": {"pattern": r"^(/[^/,\s][^,\s]*(,/[^/,\s][^,\s]*)*)?$"},
     "--prometheus": ADDRESS,
     "--gateway-metrics": ADDRESS,
 }

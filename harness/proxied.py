@@ -16,6 +16,8 @@ from testbed.faultproxy.exchange import Call
 from testbed.processes import last_words
 
 STOP_DEADLINE = 30.0
+# What scenarios ask for, and administrators must allow.
+ALLOWED = ("--efs-file-systems=fs-1", "--cache-host-paths=/var/cache")
 TAIL = 30
 WRITES = frozenset({"create", "update", "patch", "delete", "deletecollection"})
 
@@ -73,7 +75,7 @@ class ProxiedOperator:
 
     def start(self) -> None:
         """Start it, behind the proxy."""
-        arguments = ["--kubeconfig", str(self._kubeconfig), "--address", "127.0.0.1:0", *self._arguments]
+        arguments = ["--kubeconfig", str(self._kubeconfig), "--address", "127.0.0.1:0", *ALLOWED, *self._arguments]
         self._before = self.log_file.stat().st_size if self.log_file.exists() else 0
         self._child = self._stage.nursery.start(arguments, self.log_file)
 

@@ -82,7 +82,7 @@ class Process:
         return (account or one.user == self.user) and MASTERS not in one.groups
 
 
-OPERATOR = Process("operator", ("operator", "operator-outside", "operator-own"), USER)
+OPERATOR = Process("operator", ("operator", "operator-outside", "operator-efs", "operator-own"), USER)
 TRIAL = Process("trial", ("trial",), "kubedl-trial")
 PROCESSES = (OPERATOR, TRIAL)
 
@@ -113,7 +113,7 @@ def kubeconfig(cluster: Cluster) -> Path:
         path = cluster.authority.kubeconfig(USER_FILE)
         if not path.exists():
             cluster.authority.issue(USER_FILE, Identity(USER, AUDITED))
-        grant(cluster, NAME, rules("operator", "operator-outside"), rules("operator-own"))
+        grant(cluster, NAME, rules("operator", "operator-outside", "operator-efs"), rules("operator-own"))
     return path
 
 
@@ -231,7 +231,7 @@ def _make_difficult(proxy: FaultProxy) -> None:
     the watch tells late; and a server that does not know how to begin a watch with what there is must be asked for
     lists.
     """
-    for right in granted(rules("operator", "operator-outside")):
+    for right in granted(rules("operator", "operator-outside", "operator-efs")):
         if right.verb == "create":
             proxy.inject(Match(verb="create", resource=right.resource), AnswerAfterCommit(504))
             proxy.inject(MatchEvents(type="ADDED", resource=right.resource), DelayEvents(LATE))

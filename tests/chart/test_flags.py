@@ -7,6 +7,8 @@ import pytest
 
 from devtools.flags import OF_THE_CHART, flags
 from harness.helm import Helm
+from kubedl.api.model_volumes import FileSystems
+from kubedl.cache.host_paths import HostPaths
 from kubedl.main.operator import parser
 from kubedl.serving import queries
 from kubedl.serving.traffic import GatewayRef
@@ -35,6 +37,9 @@ SAMPLES: dict[str, tuple[Any, Any]] = {
     "prometheus": (PROMETHEUS, PROMETHEUS),
     "gatewayMetrics": ("http://traefik.infra:9100/metrics", "http://traefik.infra:9100/metrics"),
     "analysisQueries": ("istio", queries.ISTIO),
+    "efsFileSystems": ("fs-1,team/fs-2", FileSystems.parse("fs-1,team/fs-2")),
+    "cacheHostPaths": ("/mnt/data", HostPaths.parse("/mnt/data")),
+    "omitRunAsUser": (True, True),
     "logFormat": ("console", "console"),
 }
 BESIDE: dict[str, dict[str, Any]] = {
@@ -89,6 +94,8 @@ def test_one_namespace_is_an_option_too(helm: Helm) -> None:
         ({"leaseNamespace": "Mine"}, "/operator/leaseNamespace'"),
         ({"clusterDomain": "cluster local"}, "/operator/clusterDomain'"),
         ({"inferenceDomain": "*.example.org"}, "/operator/inferenceDomain'"),
+        ({"efsFileSystems": "arn:aws:1"}, "/operator/efsFileSystems'"),
+        ({"cacheHostPaths": "data"}, "/operator/cacheHostPaths'"),
         ({"leaseSeconds": 10}, "less than leaseSeconds"),
         ({"leaseRetrySeconds": 5}, "more than twice leaseRetrySeconds"),
     ],

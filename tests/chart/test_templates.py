@@ -137,6 +137,27 @@ def test_values_that_mean_nothing_are_refused(helm: Helm, wrong: dict[str, Any])
         helm.template(wrong)
 
 
+def test_volumes_are_the_operator_s_only_where_aws_efs_is_allowed(helm: Helm) -> None:
+    """An operator for one namespace can have no right to them."""
+    plain, values = _rules(helm.template(), "ClusterRole", "kubedl-operator"), {"operator": {"efsFileSystems": "fs-1"}}
+    allowed = _rules(helm.template(values), "ClusterRole", "kubedl-operator")
+    efs = yaml.safe_load((CHART / "files/rbac/operator-efs.yaml").read_text())
+    assert allowed == [*plain, *efs]
+    assert not [rule for rule in plain if "persistentvolumes" in rule["resources"]]
+    with pytest.raises(TestbedError, match="leave namespace empty"):
+        helm.template({**values, "namespace": "team"})
+
+
+def test_a_cluster_that_assigns_users_is_left_to_do_so(helm: Helm) -> None:
+    """OpenShift refuses a pod that names a user outside its namespace's range."""
+    for omit in (False, True):
+        made = helm.template({**EVERYTHING, "operator": {"omitRunAsUser": omit}})
+        for spec in pods(made):
+            for container in spec["containers"]:
+                assert ("runAsUser" in container["securityContext"]) == (not omit)
+                assert ("--omit-run-as-user" in container["args"]) == omit
+
+
 @pytest.mark.parametrize("port", [443, 6443, 8443, 16443])
 def test_the_api_server_of_every_usual_distribution_can_be_reached(helm: Helm, port: int) -> None:
     """Managed clusters, kubeadm and k3s, OpenShift and minikube, MicroK8s: by the port that its pods listen at."""

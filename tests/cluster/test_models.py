@@ -140,7 +140,7 @@ def test_the_build_pod_is_one_that_the_api_server_takes(ready_stage: Stage, name
     made = api.create(f"{VERSIONS.format(namespace)}?{TRY}", body(storage=storage, **more))
     version = MODEL_VERSIONS.decoder.decode(codec.encode(made))
     assert version.spec.storage is not None
-    pod = build_pod.render(version, version.spec.storage, 1, "packer")
+    pod = build_pod.render(version, version.spec.storage, 1, build_pod.Packer("packer"))
     api.create(f"/api/v1/namespaces/{namespace}/pods?{TRY}", pod)
 
 

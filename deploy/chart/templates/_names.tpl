@@ -38,8 +38,10 @@ kubedl-operator{{ with .Values.namespace }}-{{ . }}{{ end }}
 
 {{- define "kubedl.containerSecurity" -}}
 runAsNonRoot: true
+{{- if not .Values.operator.omitRunAsUser }}
 runAsUser: 65532
 runAsGroup: 65532
+{{- end }}
 allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
 capabilities:

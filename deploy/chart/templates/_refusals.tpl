@@ -4,6 +4,9 @@
 {{- if and .noLeaderElection (gt (int $.Values.replicas) 1) -}}
 {{- fail "operator.noLeaderElection: without an election every replica works on every job; set replicas=1, or let them elect" -}}
 {{- end -}}
+{{- if and .efsFileSystems $.Values.namespace -}}
+{{- fail "operator.efsFileSystems: an operator of one namespace has Roles only, and may make no PersistentVolume; leave namespace empty, or name a claim in storage" -}}
+{{- end -}}
 {{- $retry := float64 .leaseRetrySeconds -}}
 {{- $renew := float64 .leaseRenewSeconds -}}
 {{- if not (and (lt (mulf $retry 2.0) $renew) (lt $renew (float64 .leaseSeconds))) -}}

@@ -1,6 +1,7 @@
 """A model's storage as pods see it, whoever they belong to: the volume, the mount, the node, the claim.
 
-Only AWSEfs needs objects of its own, a PersistentVolume and a claim. The claim belongs to whoever needs it and goes
+Only AWSEfs needs objects of its own, a PersistentVolume and a claim. A volume is an administrator's to make, so it is
+made only for file systems that he allows. The claim belongs to whoever needs it and goes
 with them. The volume is in no namespace, so nothing in one can own it: it names the claim by its uid, Kubernetes calls
 it Released when that claim is gone, and a Released one of ours is deleted. So no moment at which the operator dies
 leaves anything behind, and what the file system holds is kept in any case.
@@ -14,7 +15,7 @@ from typing import Any
 from kubedl.api.model import GROUP
 from kubedl.api.model_storage import ClaimStorage, EfsStorage, LocalStorage, NfsStorage, Storage, place
 from kubedl.kube.client import Client
-from kubedl.kube.errors import AlreadyExistsError
+from kubedl.kube.errors import AlreadyExistsError, ForbiddenError
 from kubedl.wire.meta import Key, ObjectMeta, Record, Resource
 
 VOLUME = "modelvolume"
@@ -23,7 +24,44 @@ CLAIM_NAMESPACE = f"{GROUP}/claim-namespace"  # a label of our PersistentVolumes
 EFS_DRIVER = "efs.csi.aws.com"
 ANY_SIZE = "1Gi"  # Kubernetes asks for a number, and EFS has none
 
+# An address of a mount target (mounttargetip) would lead past the file system that the handle names.
+EFS_ATTRIBUTES = ("encryptintransit", "path")
+
 Body = dict[str, Any]
+
+
+class StorageForbiddenError(ForbiddenError):
+    """The administrator does not let this storage be mounted."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(403, "StorageNotAllowed", message)
+
+
+@dataclass(frozen=True)
+class FileSystems:
+    """The file systems of AWS that may be mounted: `fs-1` in every namespace, `team/fs-1` in one."""
+
+    allowed: frozenset[str] = frozenset()
+
+    @classmethod
+    def parse(cls, text: str) -> "FileSystems":
+        """From a list with commas."""
+        return cls(frozenset(one.strip() for one in text.split(",") if one.strip()))
+
+    def check(self, efs: EfsStorage, namespace: str) -> None:
+        """Raise StorageForbiddenError, in words for the author of a job and for his administrator."""
+        system = efs.volume_handle.partition(":")[0]
+        if not {system, f"{namespace}/{system}"} & self.allowed:
+            raise StorageForbiddenError(
+                f"the administrator does not allow the AWS EFS file system {system} in namespace {namespace} "
+                "(flag --efs-file-systems of the operator, chart value operator.efsFileSystems)"
+            )
+        for name in efs.attributes:
+            if name.lower() not in EFS_ATTRIBUTES:
+                raise StorageForbiddenError(f"AWSEfs.attributes: {name} is not allowed; encryptInTransit and path are")
+
+
+NO_FILE_SYSTEMS = FileSystems()
 
 
 class VolumeStatus(Record, frozen=True):
@@ -113,11 +151,12 @@ def base_name(storage: Storage) -> str:
     return name if name not in ("", ".") and ":" not in name else "model"
 
 
-async def provide(client: Client, storage: Storage | None, owner: Owner) -> None:
+async def provide(client: Client, storage: Storage | None, owner: Owner, systems: FileSystems) -> None:
     """Make what must be there before a pod can mount the storage. What is there already is this very owner's."""
     found = place(storage) if storage is not None else None
     if not isinstance(found, EfsStorage):
         return
+    systems.check(found, owner.namespace)
     try:
         claim = await client.create(CLAIMS, owner.namespace, render_claim(owner))
     except AlreadyExistsError:

@@ -13,6 +13,7 @@ from typing import Literal
 from kubedl.api.cache import CACHE_BACKENDS, GROUP, CacheBackend, CacheBackendStatus
 from kubedl.api.training import BY_CACHE, TrainingJob, cache_key
 from kubedl.cache import fluid
+from kubedl.cache.host_paths import NO_HOST_PATHS, HostPaths
 from kubedl.cache.plan import Decision, Progress, Sight, decide, not_installed, stated, uses
 from kubedl.kube.errors import AlreadyExistsError, ApiError, ForbiddenError, InvalidError, NotFoundError
 from kubedl.runtime.events import Recorder, Reference
@@ -56,10 +57,19 @@ class Caches:
 class CacheController:
     """Reconciles CacheBackends."""
 
-    def __init__(self, caches: Caches, writer: Writer, recorder: Recorder, *, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        caches: Caches,
+        writer: Writer,
+        recorder: Recorder,
+        *,
+        host_paths: HostPaths = NO_HOST_PATHS,
+        clock: Callable[[], datetime],
+    ) -> None:
         self._caches = caches
         self._writer = writer
         self._recorder = recorder
+        self._host_paths = host_paths
         self._clock = clock
 
     def backend_of(self, found: Object) -> Iterable[Key]:
@@ -111,6 +121,7 @@ class CacheController:
             claim=self._caches.claims.get(key),
             installed=installed,
             now=self._clock().replace(microsecond=0),
+            host_paths=self._host_paths,
         )
 
     async def _make(self, key: Key, users: list[tuple[Resource[TrainingJob], TrainingJob]]) -> None:

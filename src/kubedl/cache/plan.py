@@ -15,6 +15,7 @@ from kubedl.api.cache import CacheBackend, CacheBackendStatus, CacheStatus
 from kubedl.api.conditions import Condition, is_finished, set_condition
 from kubedl.api.training import TrainingJob
 from kubedl.cache import fluid
+from kubedl.cache.host_paths import NO_HOST_PATHS, HostPaths
 from kubedl.runtime.writer import belongs
 from kubedl.wire.meta import Object, Resource
 
@@ -35,6 +36,7 @@ class Sight:
     claim: fluid.Claim | None
     installed: bool  # whether the cluster knows the kinds of Fluid that this backend needs
     now: datetime
+    host_paths: HostPaths = NO_HOST_PATHS
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,8 @@ def _hopeless(sight: Sight) -> Progress | None:
         if found is not None and not belongs(found, backend):
             taken = f"{resource.kind} {found.metadata.name} exists and does not belong to this CacheBackend"
             return Progress("CacheFailed", "NameTaken", taken)
-    return None
+    complaint = sight.host_paths.complaint(backend) if sight.dataset is None or sight.runtime is None else None
+    return Progress("CacheFailed", "HostPathNotAllowed", complaint) if complaint is not None else None
 
 
 def _underway(sight: Sight) -> Progress | None:

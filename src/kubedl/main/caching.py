@@ -1,5 +1,6 @@
 """The part of the operator that keeps datasets near pods, put together."""
 
+from argparse import Namespace
 from collections.abc import Callable
 from datetime import datetime
 
@@ -27,12 +28,13 @@ def add_caching(
     manager: Manager,
     recorder: Recorder,
     metrics: Metrics,
-    scope: Scope,
     backends: Store[CacheBackend],
     jobs: Followed,
+    options: Namespace,
     clock: Callable[[], datetime],
 ) -> None:
     """Run the controller of CacheBackends. It starts without the caches of kinds that the cluster may not have."""
+    scope = Scope(options.namespace)
     claims = manager.cache(fluid.CLAIMS, scope)
     datasets = _reflector(manager, fluid.DATASETS, scope)
     runtimes = {resource: _reflector(manager, resource, scope) for resource in fluid.RUNTIMES}
@@ -44,7 +46,9 @@ def add_caching(
         }
     )
     caches = Caches(backends, claims, datasets, runtimes, jobs)
-    handler = CacheController(caches, Writer(manager.client, gate), recorder, clock=clock)
+    handler = CacheController(
+        caches, Writer(manager.client, gate), recorder, host_paths=options.cache_host_paths, clock=clock
+    )
     controller = Controller(CACHE_BACKENDS.kind, handler.reconcile, gate=gate, workers=WORKERS, observer=metrics)
     controller.watch(backends, lambda backend: (backend.metadata.key,))
     controller.watch(claims, handler.backend_of)

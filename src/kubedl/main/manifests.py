@@ -11,7 +11,7 @@ from kubedl.api import cache, inference, model
 from kubedl.main import operator, trial
 from kubedl.schema.crd import CustomResource
 from kubedl.schema.manifest import to_yaml
-from kubedl.schema.rbac import editors, outside, own, role, roles_of_people, rules, served, viewers
+from kubedl.schema.rbac import EFS, editors, of_feature, outside, own, role, roles_of_people, rules, served, viewers
 from kubedl.training.kinds import all_kinds
 
 NAME = "kubedl-operator"
@@ -41,6 +41,7 @@ def chart_files() -> dict[str, str]:
         **definitions(),
         "rbac/operator.yaml": rules(served(operator.GRANTS)),
         "rbac/operator-outside.yaml": rules(outside(operator.GRANTS)),
+        "rbac/operator-efs.yaml": rules(of_feature(operator.GRANTS, EFS)),
         "rbac/operator-own.yaml": rules(own(operator.GRANTS)),
         "rbac/trial.yaml": rules(trial.GRANTS),
         "rbac/view.yaml": rules(viewers(people)),

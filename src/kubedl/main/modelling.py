@@ -50,8 +50,8 @@ def add_modelling(
         controller.Caches(versions, pods),
         Writer(manager.client, gate),
         recorder,
-        packer_image=options.packer_image,
-        proxies=proxies(os.environ),
+        packer=build_pod.Packer(options.packer_image, proxies(os.environ), options.omit_run_as_user),
+        file_systems=options.efs_file_systems,
         clock=clock,
     )
     building = run(MODEL_VERSIONS.kind, builds.reconcile, gate)
@@ -72,8 +72,8 @@ def add_modelling(
     pulls.watch(versions, lambda version: (version.metadata.key,) if prewarm.wished(version) else ())
     manager.add(pulls, versions)
 
-    if options.without_cluster_role:
-        return versions  # volumes are in no namespace
+    if not options.efs_file_systems.allowed:
+        return versions  # there are no rights to volumes
     ours = f"{CLAIM_NAMESPACE}={scope.namespace}" if scope.namespace else CLAIM_NAMESPACE
     volumes = manager.cache(PERSISTENT_VOLUMES, Scope(labels=ours))
     gate = Gate({PERSISTENT_VOLUMES: volumes})

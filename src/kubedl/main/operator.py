@@ -23,7 +23,7 @@ from kubedl.kube import credentials, watch
 from kubedl.kube.client import Client
 from kubedl.kube.limiter import Limiter
 from kubedl.kube.watch import Scope
-from kubedl.main import alarm, findings, modelling, serving
+from kubedl.main import alarm, findings, modelling, policies, serving
 from kubedl.main.caching import Followed, add_caching
 from kubedl.main.population import population
 from kubedl.runtime import health
@@ -81,6 +81,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     if options.without_cluster_role and not options.namespace:
         parser().error("--without-cluster-role needs --namespace: nobody can follow every namespace with Roles alone")
+    if options.without_cluster_role and options.efs_file_systems.allowed:
+        parser().error("--efs-file-systems needs a ClusterRole: a PersistentVolume is in no namespace")
     _configure_log(options.log_format)
     try:
         asyncio.run(_serve(options))
@@ -148,6 +150,7 @@ def parser() -> argparse.ArgumentParser:
         default=modelling.PACKER_IMAGE,
         help="image that makes images of models, and loads them; pin it to the operator's own version",
     )
+    policies.add_options(made)
     serving.add_options(made)
     made.add_argument(
         "--log-format", choices=("json", "console"), default="json", help="for machines, or for people at a terminal"
@@ -198,6 +201,8 @@ def _assemble(options: argparse.Namespace, manager: Manager, recorder: Recorder,
         settle=timedelta(seconds=options.settle_seconds),
         cluster_domain=options.cluster_domain,
         git_image=options.git_image,
+        file_systems=options.efs_file_systems,
+        omit_user=options.omit_run_as_user,
     )
     for kind in all_kinds():
         jobs = manager.cache(kind.resource, everywhere, {BY_CACHE: cache_key})
@@ -217,7 +222,7 @@ def _assemble(options: argparse.Namespace, manager: Manager, recorder: Recorder,
         pods.subscribe(handler.pod_changed)
         manager.add(controller, jobs, pods, services, nodes)
         metrics.add_queue(kind.kind, lambda queue=controller.queue: len(queue))  # type: ignore[misc]
-    add_caching(manager, recorder, metrics, everywhere, backends, followed, _now)
+    add_caching(manager, recorder, metrics, backends, followed, options, _now)
     versions = modelling.add_modelling(manager, recorder, metrics, everywhere, options, _now)
     serving.add_serving(manager, recorder, metrics, everywhere, versions, options, _now)
     metrics.registry.register(population([kind.kind for kind in all_kinds()], manager.reflectors))

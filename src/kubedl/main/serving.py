@@ -96,6 +96,7 @@ def add_serving(
         }
     )
     writer, place = Writer(manager.client, gate), Place(options.cluster_domain, options.inference_domain)
+    program = Program(options.packer_image, proxies(os.environ), options.omit_run_as_user)
     applier = Applier(manager.client, gate)
     session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=client_context()))
 
@@ -107,7 +108,7 @@ def add_serving(
         caches,
         writer,
         applier,
-        Provisioner(writer, applier, program=Program(options.packer_image, proxies(os.environ)), place=place),
+        Provisioner(writer, applier, program=program, place=place),
         recorder,
         place=place,
         gateway=options.gateway,

@@ -48,18 +48,22 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--namespace", default="", help="where the job runs (default: one's own)")
     made.add_argument("--image", required=True, help="an image with python3 that nodes can pull")
     made.add_argument("--pull-secret", action="append", default=[], help="by which nodes pull it")
+    made.add_argument("--omit-run-as-user", action="store_true", help="the cluster decides as whom the job's pod runs")
     made.add_argument("--seconds", type=float, default=120, help="how long the job may take")
     return made
 
 
-def job(name: str, image: str, pull_secrets: Sequence[str], seconds: float) -> dict[str, Any]:
+def job(
+    name: str, image: str, pull_secrets: Sequence[str], seconds: float, *, omit_user: bool = False
+) -> dict[str, Any]:
     """As small as a job can be, and as PodSecurity *restricted* wants it."""
+    user = {} if omit_user else {"runAsUser": NOBODY}
     container = {
         "name": KIND.container,
         "image": image,
         "command": ["python3", "-c", "print('trained')"],
         "resources": {"requests": {"cpu": "10m", "memory": "32Mi"}, "limits": {"memory": "64Mi"}},
-        "securityContext": {**RESTRICTED, "runAsUser": NOBODY, "readOnlyRootFilesystem": True},
+        "securityContext": {**RESTRICTED, **user, "readOnlyRootFilesystem": True},
     }
     secrets = {"imagePullSecrets": [{"name": one} for one in pull_secrets]} if pull_secrets else {}
     template = {"spec": {"automountServiceAccountToken": False, "containers": [container], **secrets}}
@@ -87,9 +91,8 @@ async def _tried(options: argparse.Namespace) -> str:
     namespace = options.namespace or client.namespace
     try:
         name = f"kubedl-trial-{uuid.uuid4().hex[:8]}"
-        made = await client.create(
-            KIND.resource, namespace, job(name, options.image, options.pull_secret, options.seconds)
-        )
+        body = job(name, options.image, options.pull_secret, options.seconds, omit_user=options.omit_run_as_user)
+        made = await client.create(KIND.resource, namespace, body)
         print(f"{KIND.kind} {namespace}/{name} is made", flush=True)
         try:
             return await _ended(client, made, options.seconds)

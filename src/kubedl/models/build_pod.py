@@ -6,6 +6,7 @@ How the registry is reached, by which proxy and trusting whom, is in variables t
 
 import posixpath
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -14,7 +15,7 @@ from kubedl.api import model_volumes, registry_access
 from kubedl.api.model import GROUP, MODEL_VERSIONS, ModelVersion
 from kubedl.api.model_storage import Storage
 from kubedl.api.model_volumes import Owner
-from kubedl.api.pod_security import NOBODY
+from kubedl.api.pod_security import AS_NOBODY
 from kubedl.api.registry_access import DEFAULT_SECRET, NO_PROXIES
 from kubedl.models.order import KEY_FILE, ORDER_VARIABLE, PASSWORD_FILE, Order, Origin
 from kubedl.wire import codec
@@ -32,6 +33,15 @@ RESOURCES = {"requests": {"cpu": "250m", "memory": "256Mi"}, "limits": {"cpu": "
 TOLERATIONS = [{"operator": "Exists", "effect": "NoSchedule"}]
 
 Body = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Packer:
+    """How every build is run, whatever it builds."""
+
+    image: str
+    proxies: Mapping[str, str] = field(default_factory=lambda: NO_PROXIES)  # variables by which it reaches the registry
+    omit_user: bool = False  # the cluster assigns users to containers
 
 
 def name_of(version: ModelVersion) -> str:
@@ -78,10 +88,8 @@ def order(version: ModelVersion, storage: Storage) -> Order:
     )
 
 
-def render(
-    version: ModelVersion, storage: Storage, attempt: int, image: str, proxies: Mapping[str, str] = NO_PROXIES
-) -> Body:
-    """The pod as it is sent to the API server; `proxies` are variables for the packer."""
+def render(version: ModelVersion, storage: Storage, attempt: int, packer: Packer) -> Body:
+    """The pod as it is sent to the API server."""
     owner, meta = owner_of(version), version.metadata
     selector = model_volumes.node_selector(storage)
     secrets = _secrets(version)
@@ -93,7 +101,7 @@ def render(
     trusted = AUTHORITY if registry is not None and registry.authority is not None else ""
     variables = {
         ORDER_VARIABLE: codec.encode(order(version, storage)).decode(),
-        **registry_access.variables(proxies, trusted),
+        **registry_access.variables(packer.proxies, trusted),
     }
     return {
         "apiVersion": PODS.api_version,
@@ -111,8 +119,7 @@ def render(
             "terminationGracePeriodSeconds": 10,
             "securityContext": {
                 "runAsNonRoot": True,
-                "runAsUser": NOBODY,
-                "runAsGroup": NOBODY,
+                **({} if packer.omit_user else AS_NOBODY),
                 "seccompProfile": {"type": "RuntimeDefault"},
             },
             **({"nodeSelector": selector, "tolerations": TOLERATIONS} if selector else {}),
@@ -123,7 +130,7 @@ def render(
             "containers": [
                 {
                     "name": CONTAINER,
-                    "image": image,
+                    "image": packer.image,
                     "imagePullPolicy": "IfNotPresent",
                     "command": list(COMMAND),
                     "env": registry_access.environment(variables),

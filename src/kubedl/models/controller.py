@@ -1,6 +1,6 @@
 """The loop around the decision about a ModelVersion. Models are somebody else's: `catalogue` lists what is here."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
@@ -8,7 +8,7 @@ from typing import Literal
 from kubedl.api import model_volumes
 from kubedl.api.conditions import Condition, find
 from kubedl.api.model import ENDED, GROUP, MODEL_VERSIONS, ModelVersion, ModelVersionStatus
-from kubedl.api.registry_access import NO_PROXIES
+from kubedl.api.model_volumes import NO_FILE_SYSTEMS, FileSystems
 from kubedl.kube.errors import ApiError, ForbiddenError, InvalidError
 from kubedl.models import build_pod
 from kubedl.models.inquiry import NOTHING, Heard, ask
@@ -16,7 +16,7 @@ from kubedl.models.plan import LOOK, OVER, Decision, Sight, decide, failed, stat
 from kubedl.runtime.events import Recorder, Reference
 from kubedl.runtime.store import Store
 from kubedl.runtime.writer import OccupiedError, Writer, merge_changes
-from kubedl.schema.rbac import READ, Grant
+from kubedl.schema.rbac import EFS, READ, Grant
 from kubedl.wire import codec
 from kubedl.wire.core import PODS, Pod
 from kubedl.wire.meta import Key
@@ -32,8 +32,10 @@ GRANTS = (
     Grant("", ("pods",), (*READ, "create", "delete"), "Build model images."),
     Grant("", ("pods/log",), ("get",), "Say how far the build of a model image is."),
     Grant("", ("events",), ("list",), "Say why the build of a model image does not start."),
-    Grant("", ("persistentvolumeclaims",), ("get", "create"), "Mount models that lie in AWS EFS."),
-    Grant("", ("persistentvolumes",), ("create",), "Mount models that lie in AWS EFS.", cluster_scoped=True),
+    Grant("", ("persistentvolumeclaims",), ("get", "create"), "Mount models that lie in AWS EFS.", feature=EFS),
+    Grant(
+        "", ("persistentvolumes",), ("create",), "Mount models that lie in AWS EFS.", cluster_scoped=True, feature=EFS
+    ),
 )
 
 
@@ -54,15 +56,15 @@ class ModelVersionController:
         writer: Writer,
         recorder: Recorder,
         *,
-        packer_image: str,
-        proxies: Mapping[str, str] = NO_PROXIES,
+        packer: build_pod.Packer,
+        file_systems: FileSystems = NO_FILE_SYSTEMS,
         clock: Callable[[], datetime],
     ) -> None:
         self._caches = caches
         self._writer = writer
         self._recorder = recorder
-        self._image = packer_image
-        self._proxies = proxies
+        self._packer = packer
+        self._file_systems = file_systems
         self._clock = clock
         self._heard: dict[Key, tuple[str, datetime, Heard]] = {}  # of which pod, when, and what
 
@@ -125,8 +127,8 @@ class ModelVersionController:
         storage = version.spec.storage
         if storage is None:
             return  # never: it was decided that the version is complete
-        await model_volumes.provide(self._writer.client, storage, build_pod.owner_of(version))
-        body = build_pod.render(version, storage, attempt, self._image, self._proxies)
+        await model_volumes.provide(self._writer.client, storage, build_pod.owner_of(version), self._file_systems)
+        body = build_pod.render(version, storage, attempt, self._packer)
         await self._writer.create(version, PODS, body)
 
     async def _write_status(self, version: ModelVersion, status: ModelVersionStatus) -> None:

@@ -7,7 +7,7 @@ volume, who deleted the claim, or whether an operator ran meanwhile.
 from kubedl.api.model_volumes import CLAIM_NAMESPACE, PERSISTENT_VOLUMES, PersistentVolume
 from kubedl.runtime.store import Store
 from kubedl.runtime.writer import Writer
-from kubedl.schema.rbac import Grant
+from kubedl.schema.rbac import EFS, Grant
 from kubedl.wire.meta import Key
 
 GRANTS = (
@@ -17,6 +17,7 @@ GRANTS = (
         ("list", "watch", "delete"),
         "Remove volumes of models whose claim is gone.",
         cluster_scoped=True,
+        feature=EFS,
     ),
 )
 

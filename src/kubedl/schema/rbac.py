@@ -17,6 +17,7 @@ READ = ("get", *FOLLOW)
 VERBS = (*READ, "create", "update", "patch", "delete", "deletecollection")  # in the order in which they are written
 INTO_PODS = frozenset({"pods/attach", "pods/exec", "pods/portforward", "pods/proxy"})
 API = "rbac.authorization.k8s.io"
+EFS = "efs"  # a feature: models in AWS EFS, which an administrator allows by naming file systems
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Grant:
     names: tuple[str, ...] = ()  # only objects of these names; create, list and watch cannot be limited so
     cluster_scoped: bool = False  # the objects are in no namespace, so no namespace's Role can grant them
     own_namespace: bool = False  # only where the process keeps what is its own, never where it serves
+    feature: str = ""  # granted only where the administrator switched this on
 
     def __post_init__(self) -> None:
         if not (self.resources and self.verbs and self.reason):
@@ -46,12 +48,17 @@ class Grant:
 
 def served(grants: Iterable[Grant]) -> list[Grant]:
     """Rights in the namespaces that a process serves."""
-    return [grant for grant in grants if not grant.cluster_scoped and not grant.own_namespace]
+    return [grant for grant in grants if not (grant.cluster_scoped or grant.own_namespace or grant.feature)]
 
 
 def outside(grants: Iterable[Grant]) -> list[Grant]:
     """Rights to objects that are in no namespace, which a process with Roles alone goes without."""
-    return [grant for grant in grants if grant.cluster_scoped]
+    return [grant for grant in grants if grant.cluster_scoped and not grant.feature]
+
+
+def of_feature(grants: Iterable[Grant], feature: str) -> list[Grant]:
+    """Further rights, in served namespaces and in none, where a feature is on."""
+    return [grant for grant in grants if grant.feature == feature]
 
 
 def own(grants: Iterable[Grant]) -> list[Grant]:

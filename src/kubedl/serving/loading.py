@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from kubedl.api import registry_access
-from kubedl.api.pod_security import NOBODY, RESTRICTED
+from kubedl.api.pod_security import AS_NOBODY, RESTRICTED
 from kubedl.api.registry_access import DEFAULT_SECRET, NO_PROXIES
 from kubedl.serving.template import Body
 from kubedl.wire import codec
@@ -47,6 +47,7 @@ class Program:
 
     image: str
     proxies: Mapping[str, str] = field(default_factory=lambda: NO_PROXIES)  # variables
+    omit_user: bool = False  # the cluster assigns users to containers
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ def add(spec: Body, model: Model, way: Way, path: str, program: Program, setting
     for container in spec["containers"]:
         container["volumeMounts"] = [*container["volumeMounts"], *mounts]
     words = [*source, "--target", path, *settings]
-    loader = _loader(program.image, words, own, _resources(spec))
+    loader = _loader(program, words, own, _resources(spec))
     if variables:
         loader["env"] = registry_access.environment(variables)
     spec["initContainers"] = [loader, *spec["initContainers"]]
@@ -172,10 +173,10 @@ def _resources(spec: Body) -> Body:
     return {"requests": same, "limits": same}
 
 
-def _loader(image: str, words: list[str], mounts: list[Body], resources: Body) -> Body:
+def _loader(program: Program, words: list[str], mounts: list[Body], resources: Body) -> Body:
     return {
         "name": CONTAINER,
-        "image": image,
+        "image": program.image,
         "imagePullPolicy": "IfNotPresent",
         "command": list(COMMAND),
         # Kubernetes would put the value of a variable in the place of $(NAME).
@@ -183,8 +184,7 @@ def _loader(image: str, words: list[str], mounts: list[Body], resources: Body) -
         "resources": resources,
         "securityContext": {
             **RESTRICTED,
-            "runAsUser": NOBODY,
-            "runAsGroup": NOBODY,
+            **({} if program.omit_user else AS_NOBODY),
             "readOnlyRootFilesystem": True,
         },
         "terminationMessagePolicy": "FallbackToLogsOnError",

@@ -215,7 +215,8 @@ class JobController:
         kind, job = snapshot.kind, snapshot.job
         wish: ModelOutput | None = job.spec.model_version
         owner = Owner(job.namespace, job.uid, pods.owner_reference(kind, job))
-        await model_volumes.provide(self._writer.client, wish.storage if wish is not None else None, owner)
+        storage = wish.storage if wish is not None else None
+        await model_volumes.provide(self._writer.client, storage, owner, self._settings.file_systems)
         for companion in kind.companions(job) if first else ():
             # One that is there is this very job's, by its name; so the right to read is not needed.
             with suppress(AlreadyExistsError):

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from functools import cached_property
 
 from kubedl.api.cache import CacheBackend
+from kubedl.api.model_volumes import NO_FILE_SYSTEMS, FileSystems
 from kubedl.training.job import Job, Replica
 from kubedl.training.kind import Kind
 from kubedl.training.policies.outage import Outage
@@ -23,6 +24,8 @@ class Settings:
     )  # how long an ordinary exit waits for a better explanation by silent peers
     cluster_domain: str = "cluster.local"
     git_image: str = "alpine/git"  # fetches code where the job names no image; it needs git and sh
+    file_systems: FileSystems = NO_FILE_SYSTEMS  # of AWS, in which jobs may leave their models
+    omit_user: bool = False  # the cluster assigns users to containers, and refuses those that a pod names
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from typing import Any
 
 from kubedl.api.cache import CACHE_BACKENDS, CacheBackend
 from kubedl.cache import fluid
+from kubedl.cache.host_paths import MEMORY
 from kubedl.wire import codec
 from kubedl.wire.meta import ObjectMeta, OwnerReference
 from tests.training_builders import NAMESPACE, JobBuilder, tf_job
@@ -11,7 +12,10 @@ from tests.training_builders import NAMESPACE, JobBuilder, tf_job
 NAME, UID = "mnist-data", "uid-data"
 DATASET = {"dataSources": [{"location": "s3://bucket/mnist", "subDirName": "mnist"}]}
 ALLUXIO = {
-    "alluxioRuntime": {"replicas": 2, "tieredStorage": [{"mediumType": "MEM", "cachePath": "/x", "quota": "1Gi"}]}
+    "alluxioRuntime": {
+        "replicas": 2,
+        "tieredStorage": [{"mediumType": "MEM", "cachePath": f"{MEMORY}/x", "quota": "1Gi"}],
+    }
 }
 SPEC: dict[str, Any] = {"dataset": DATASET, "cacheEngine": {"fluid": ALLUXIO}}
 

@@ -8,6 +8,7 @@ import pytest
 
 from kubedl.api.conditions import find
 from kubedl.cache import fluid
+from kubedl.cache.host_paths import MEMORY, HostPaths
 from kubedl.cache.plan import LONGEST_SLEEP, MOST_NAMED, Sight, decide, uses
 from kubedl.wire import codec
 from tests.training_builders import NOW, after
@@ -91,7 +92,7 @@ def test_fluid_gets_what_the_backend_asks_for() -> None:
     """By Fluid's own names, and belonging to the backend."""
     (_, data), (_, engine) = decide(NOTHING).creations
     assert data["spec"] == {"mounts": [{"mountPoint": "s3://bucket/mnist", "name": "mnist"}]}
-    levels = [{"mediumtype": "MEM", "path": "/x", "quota": "1Gi"}]
+    levels = [{"mediumtype": "MEM", "path": f"{MEMORY}/x", "quota": "1Gi"}]
     assert engine["spec"] == {"replicas": 2, "tieredstore": {"levels": levels}}
     for body in (data, engine):
         assert (body["apiVersion"], body["metadata"]["name"]) == ("data.fluid.io/v1alpha1", NAME)
@@ -191,3 +192,44 @@ def test_the_engine_of_a_backend_is_one() -> None:
     assert fluid.engine(backend()) is not None
     assert fluid.engine(backend(cacheEngine={})) is None
     assert fluid.engine(backend(cacheEngine=None)) is None
+
+
+def _reading(location: str) -> dict[str, Any]:
+    return {"dataset": {"dataSources": [{"location": location}]}}
+
+
+def _keeping(path: str) -> dict[str, Any]:
+    levels = [{"mediumType": "SSD", "cachePath": path}]
+    return {"cacheEngine": {"fluid": {"alluxioRuntime": {"tieredStorage": levels}}}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "fine"),
+    [
+        (_reading("s3://bucket"), True),
+        (_reading("local:///etc"), False),
+        (_reading("LOCAL:///etc"), False),
+        (_reading("local:///dev/shm/other-team"), False),
+        (_reading("local:///mnt/data"), True),
+        (_reading("local:///mnt/data/mnist"), True),
+        (_reading("local:///mnt/database"), False),
+        (_reading("local:///mnt/data/../../etc"), False),
+        (_keeping(MEMORY), True),
+        (_keeping(f"{MEMORY},/mnt/data"), True),
+        (_keeping(f"{MEMORY},/etc"), False),
+        (_keeping("/var/lib/kubelet"), False),
+    ],
+)
+def test_directories_of_nodes_are_used_only_where_an_administrator_allows_it(spec: dict[str, Any], fine: bool) -> None:
+    """Fluid's pods mount what its objects say, and the operator makes those for people who may not."""
+    sight = replace(NOTHING, backend=backend(**spec), host_paths=HostPaths.parse("/mnt/data/"))
+    assert (progress(sight) == ("CacheFailed", "HostPathNotAllowed")) == (not fine)
+    assert bool(made(sight)) == fine
+    there = replace(READY, backend=sight.backend)
+    assert progress(there) == ("PVCCreated", "ClaimCreated")  # what was made before is left alone
+
+
+@pytest.mark.parametrize("text", ["data", "/", "/mnt,/"])
+def test_a_list_of_directories_that_means_nothing_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="no absolute path"):
+        HostPaths.parse(text)

@@ -8,9 +8,15 @@ import yaml
 
 from kubedl.main import manifests, operator, trial
 from kubedl.main.manifests import chart_files, custom_resources
-from kubedl.schema.rbac import outside, own, served
+from kubedl.schema.rbac import EFS, of_feature, outside, own, served
 
-PROCESSES = ["rbac/operator.yaml", "rbac/operator-outside.yaml", "rbac/operator-own.yaml", "rbac/trial.yaml"]
+PROCESSES = [
+    "rbac/operator-efs.yaml",
+    "rbac/operator.yaml",
+    "rbac/operator-outside.yaml",
+    "rbac/operator-own.yaml",
+    "rbac/trial.yaml",
+]
 
 
 @pytest.mark.parametrize("name", PROCESSES)
@@ -36,13 +42,17 @@ def test_every_right_has_its_reason_in_the_file() -> None:
 
 
 def test_with_roles_alone_only_what_is_in_no_namespace_is_missing() -> None:
-    assert {resource for grant in outside(operator.GRANTS) for resource in grant.resources} == {
-        "nodes",
-        "persistentvolumes",
-    }
-    assert len(served(operator.GRANTS)) + len(outside(operator.GRANTS)) + len(own(operator.GRANTS)) == len(
-        operator.GRANTS
-    )
+    assert {resource for grant in outside(operator.GRANTS) for resource in grant.resources} == {"nodes"}
+    parts = (served(operator.GRANTS), outside(operator.GRANTS), own(operator.GRANTS), of_feature(operator.GRANTS, EFS))
+    assert sum(map(len, parts)) == len(operator.GRANTS)
+
+
+def test_volumes_are_for_whoever_allows_aws_efs() -> None:
+    """An operator that may not make any has no right to."""
+    for part in (served(operator.GRANTS), outside(operator.GRANTS), own(operator.GRANTS)):
+        assert not [grant for grant in part if "persistentvolumes" in grant.resources]
+    granted = {resource for grant in of_feature(operator.GRANTS, EFS) for resource in grant.resources}
+    assert granted == {"persistentvolumes", "persistentvolumeclaims"}
 
 
 def test_only_the_lease_of_the_operator_is_its_own() -> None:
@@ -82,3 +92,8 @@ def test_the_trial_s_job_is_as_restricted_wants_it() -> None:
     assert container["securityContext"]["runAsNonRoot"] is True
     assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
     assert container["name"] == trial.KIND.container
+    assert container["securityContext"]["runAsUser"] == 65532
+    left = trial.job("try", "image", [], 60, omit_user=True)["spec"]["pytorchReplicaSpecs"]["Master"]["template"][
+        "spec"
+    ]
+    assert "runAsUser" not in left["containers"][0]["securityContext"]

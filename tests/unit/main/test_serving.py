@@ -33,6 +33,7 @@ def parsed(*arguments: str) -> argparse.Namespace:
     serving.add_options(parser)
     options = parser.parse_args(arguments)
     options.cluster_domain, options.packer_image = "cluster.local", "packer"
+    options.omit_run_as_user = False
     return options
 
 

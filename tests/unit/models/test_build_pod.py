@@ -8,6 +8,7 @@ import pytest
 from kubedl.api import registry_access
 from kubedl.api.model import ModelVersion
 from kubedl.models import build_pod
+from kubedl.models.build_pod import Packer
 from kubedl.models.order import ORDER_VARIABLE, Order, Origin
 from kubedl.wire import codec
 from kubedl.wire.core import PODS
@@ -21,13 +22,13 @@ ORIGIN = {"jobKind": "TFJob", "jobName": "train", "jobUid": "u", "trainerImages"
 def render(one: ModelVersion, attempt: int = 1) -> dict[str, Any]:
     """The pod of a version."""
     assert one.spec.storage is not None
-    return build_pod.render(one, one.spec.storage, attempt, IMAGE)
+    return build_pod.render(one, one.spec.storage, attempt, Packer(IMAGE))
 
 
 def variables(one: ModelVersion, proxies: Mapping[str, str] = registry_access.NO_PROXIES) -> dict[str, str]:
     """What the packer is told beside its order."""
     assert one.spec.storage is not None
-    [made] = build_pod.render(one, one.spec.storage, 1, IMAGE, proxies)["spec"]["containers"]
+    [made] = build_pod.render(one, one.spec.storage, 1, Packer(IMAGE, proxies))["spec"]["containers"]
     return {found["name"]: found["value"] for found in made["env"][1:]}
 
 
@@ -203,3 +204,13 @@ def test_a_spoiled_label_is_the_first_attempt(label: str, expected: int) -> None
     """Anybody may edit one."""
     made = PODS.decoder.decode(codec.encode(render(version())))
     assert build_pod.attempt_of(with_metadata(made, labels={build_pod.ATTEMPT: label})) == expected
+
+
+def test_a_cluster_that_assigns_users_is_left_to_do_so() -> None:
+    """OpenShift refuses a pod that names a user outside its namespace's range."""
+    one = version()
+    assert one.spec.storage is not None
+    named = render(one)["spec"]["securityContext"]
+    left = build_pod.render(one, one.spec.storage, 1, Packer(IMAGE, omit_user=True))["spec"]["securityContext"]
+    assert named == {**left, "runAsUser": 65532, "runAsGroup": 65532}
+    assert left["runAsNonRoot"] is True

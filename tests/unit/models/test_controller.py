@@ -11,9 +11,11 @@ import pytest
 
 from kubedl.api.conditions import find
 from kubedl.api.model import MODEL_VERSIONS, ModelVersion
-from kubedl.api.model_volumes import CLAIMS, PERSISTENT_VOLUMES
+from kubedl.api.model_storage import EfsStorage
+from kubedl.api.model_volumes import CLAIMS, PERSISTENT_VOLUMES, FileSystems
 from kubedl.kube.client import ListMeta, Page
 from kubedl.kube.errors import ApiError, ForbiddenError, InvalidError, UnsureError
+from kubedl.models.build_pod import Packer
 from kubedl.models.controller import Caches, ModelVersionController
 from kubedl.runtime.gate import Gate
 from kubedl.runtime.store import Store
@@ -76,7 +78,12 @@ class Stage:
         caches = Caches(self._versions, self._pods)
         recorder = cast("Recorder", self)
         self.controller = ModelVersionController(
-            caches, writer, recorder, packer_image="packer:1", clock=lambda: self.api.now
+            caches,
+            writer,
+            recorder,
+            packer=Packer("packer:1"),
+            file_systems=FileSystems(frozenset({"fs-1"})),
+            clock=lambda: self.api.now,
         )
 
     def look(self, harm: tuple[int, Harm] | None = None) -> float | None:
@@ -302,3 +309,35 @@ def test_a_build_pod_of_another_namespace_decides_nothing(runner: asyncio.Runner
     assert stage.said[0] == "ImageBuilding"
     stage.look()
     assert (stage.said[0], stage.status.image) == ("ImageBuilding", "")
+
+
+@pytest.mark.parametrize(
+    ("handle", "attributes", "words"),
+    [
+        ("fs-2:/", {}, "does not allow the AWS EFS file system fs-2"),
+        ("fs-10:/", {}, "fs-10"),
+        ("fs-1:/", {"mountTargetIp": "10.0.0.1"}, "mountTargetIp is not allowed"),
+    ],
+)
+def test_no_volume_is_made_for_a_file_system_that_nobody_allowed(
+    runner: asyncio.Runner, handle: str, attributes: dict[str, str], words: str
+) -> None:
+    """A PersistentVolume is an administrator's to make: the operator must not lend its right to everybody."""
+    stage = Stage(runner, version(storage={"AWSEfs": {"volumeHandle": handle, "attributes": attributes}}))
+    with pytest.raises(ForbiddenError):
+        stage.look()
+    assert stage.said == ("ImageBuilding", "PodStorageNotAllowed")
+    assert words in stage.status.message
+    assert stage.writes == ["patch modelversions"]
+
+
+@pytest.mark.parametrize(("given", "allowed"), [("", False), ("fs-1", True), ("a/fs-1, b/fs-1", False)])
+def test_a_file_system_is_allowed_everywhere_or_in_one_namespace(given: str, allowed: bool) -> None:
+    systems, efs = FileSystems.parse(given), EfsStorage("fs-1:/m:fsap-1")
+    if given.startswith("a/"):
+        systems.check(efs, "a")
+    if allowed:
+        systems.check(efs, "team")
+    else:
+        with pytest.raises(ForbiddenError, match="--efs-file-systems"):
+            systems.check(efs, "team")

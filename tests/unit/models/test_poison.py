@@ -68,7 +68,7 @@ def test_deciding_raises_nothing(version: ModelVersion, pod: Pod | None, warning
     assert decide(sight) == decided
     if decided.create is not None:
         assert version.spec.storage is not None
-        codec.encode(build_pod.render(version, version.spec.storage, decided.create, "packer"))
+        codec.encode(build_pod.render(version, version.spec.storage, decided.create, build_pod.Packer("packer")))
 
 
 @given(found=st.lists(versions(), max_size=3))

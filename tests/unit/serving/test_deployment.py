@@ -357,3 +357,12 @@ def test_the_entrance_leads_to_the_only_predictor() -> None:
 def test_a_template_of_another_shape_is_refused_with_the_place(template: dict[str, Any]) -> None:
     with pytest.raises(TemplateError, match="the template of main"):
         made(inference(predictor(template=template)))
+
+
+def test_a_cluster_that_assigns_users_is_left_to_do_so() -> None:
+    """OpenShift refuses a user outside the namespace's range."""
+    for omit in (False, True):
+        spec = made(one(), "InitCopy", program=Program("p", omit_user=omit))["spec"]["template"]["spec"]
+        security = spec["initContainers"][0]["securityContext"]
+        assert security["runAsNonRoot"] is True
+        assert ("runAsUser" in security, "runAsGroup" in security) == (not omit, not omit)

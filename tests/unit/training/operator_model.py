@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, cast
 
 from kubedl.api.cache import CACHE_BACKENDS, CacheBackend
+from kubedl.api.model_volumes import FileSystems
 from kubedl.api.training import BY_CACHE, cache_key
 from kubedl.kube.errors import ApiError
 from kubedl.runtime.gate import Gate
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 Watcher = Callable[["OperatorModel", str, Resource[Any], Any], None]
 
 
+SETTINGS = Settings(file_systems=FileSystems(frozenset({"fs-1"})))
+
+
 class Silent:
     """A recorder of events that nobody reads."""
 
@@ -39,7 +43,14 @@ class Silent:
 class OperatorModel:
     """One process, from its start to its death."""
 
-    def __init__(self, api: ApiModel, kind: Any, key: Key, watcher: Watcher) -> None:  # noqa: ANN401 - a Kind
+    def __init__(
+        self,
+        api: ApiModel,
+        kind: Any,  # noqa: ANN401 - a Kind
+        key: Key,
+        watcher: Watcher,
+        settings: Settings = SETTINGS,
+    ) -> None:
         self._api = api
         self._key = key
         self.jobs: Store[Any] = Store({BY_CACHE: cache_key})
@@ -61,7 +72,7 @@ class OperatorModel:
         writer = Writer(cast("Client", self.client), self._gate)
         caches = Caches(self.jobs, self.pods, self.services, self.nodes, self.backends)
         self.controller = JobController(
-            kind, caches, writer, cast("Recorder", Silent()), settings=Settings(), clock=lambda: api.now
+            kind, caches, writer, cast("Recorder", Silent()), settings=settings, clock=lambda: api.now
         )
         self.reason: str | None = "start"  # to look at the job
         self.due: datetime | None = None

@@ -77,7 +77,7 @@ class CodeSync(Addon):
             return
         source, key = found
         spec = pod["spec"]
-        user = _user(spec, job.container)
+        user = _user(spec, job.container, None if settings.omit_user else NOBODY)
         volumes: list[Body] = [{"name": VOLUME, "emptyDir": {}}]
         mounts: list[Body] = [{"name": VOLUME, "mountPath": source.root_path}]
         if source.secret_name:
@@ -85,7 +85,7 @@ class CodeSync(Addon):
             secret = {"secretName": source.secret_name, "defaultMode": 0o444, "optional": True}
             volumes.append({"name": SECRET_VOLUME, "secret": secret})
             mounts.append({"name": SECRET_VOLUME, "mountPath": SECRET_PATH, "readOnly": True})
-        if _scope(source.repository) is None:
+        if _scope(source.repository) is None and user is not None:
             # ssh refuses to work for a user who has no name, which few images give to any number.
             pod["metadata"]["annotations"] = {
                 **pod["metadata"]["annotations"],
@@ -273,18 +273,18 @@ def _scope(repository: str) -> str | None:
     return f"{protocol}://{server}" if protocol in {"https", "http", "git"} and server else None
 
 
-def _user(spec: Body, main: str) -> int:
-    """As whom the main container runs, so that it owns its code; never root."""
+def _user(spec: Body, main: str, otherwise: int | None) -> int | None:
+    """As whom the main container runs, so that it owns its code; never root. None: as the cluster decides."""
     own = next((one.get("securityContext") for one in spec["containers"] if one["name"] == main), None)
     for context in (own, spec.get("securityContext")):
         user = context.get("runAsUser") if isinstance(context, dict) else None
         if isinstance(user, int) and user > 1:  # neither root nor a boolean
             return user
-    return NOBODY  # for templates that name no user, or root
+    return otherwise  # for templates that name no user, or root
 
 
-def _security(user: int) -> Body:
-    return {"runAsUser": user, **RESTRICTED}
+def _security(user: int | None) -> Body:
+    return {**({"runAsUser": user} if user is not None else {}), **RESTRICTED}
 
 
 def _refused(message: str) -> AddonError:

@@ -34,16 +34,18 @@ def sourced(**source: object) -> JobBuilder:
     return JOB.with_spec(codeSource={"repository": ADDRESS, **source})
 
 
-def render(job: JobBuilder) -> Body:
+def render(job: JobBuilder, *, omit_user: bool = False) -> Body:
     """The first worker's pod."""
     view = job.kind.job(job.build())
-    settings = Settings(git_image="git:1")
+    settings = Settings(git_image="git:1", omit_user=omit_user)
     return pods.render(job.kind, view, Replica("Worker", 0), 0, scope="Replica", settings=settings)
 
 
-def fetcher(job: JobBuilder) -> Body:
+def fetcher(job: JobBuilder, *, omit_user: bool = False) -> Body:
     """The init container."""
-    found: Body = next(one for one in render(job)["spec"]["initContainers"] if one["name"] == "git-sync-code")
+    found: Body = next(
+        one for one in render(job, omit_user=omit_user)["spec"]["initContainers"] if one["name"] == "git-sync-code"
+    )
     return found
 
 
@@ -374,3 +376,14 @@ def test_credentials_are_found_as_the_api_servers_rule_finds_them(text: str) -> 
     """The rule is a regular expression, and our own reader is none."""
     for address in (text, f"https://{text}", f"ssh://{text}"):
         assert rules.has_credentials(address) is bool(re.search(rules.CREDENTIALS, address))
+
+
+def test_a_cluster_that_assigns_users_is_left_to_do_so() -> None:
+    """OpenShift refuses a user outside the namespace's range; one that the template names is the author's choice."""
+    assert fetcher(sourced())["securityContext"]["runAsUser"] == 65532
+    assert "runAsUser" not in fetcher(sourced(), omit_user=True)["securityContext"]
+    pod = render(sourced(repository="git@example.org:a/b.git"), omit_user=True)
+    assert "kubedl-code-users" not in {one["name"] for one in pod["spec"]["volumes"]}
+    assert not any(
+        mount["mountPath"] == "/etc/passwd" for one in pod["spec"]["initContainers"] for mount in one["volumeMounts"]
+    )

@@ -292,6 +292,17 @@ def test_efs_is_there_before_the_service(runner: asyncio.Runner) -> None:
     assert claim.metadata.controller.uid == world.job.metadata.uid
 
 
+def test_a_job_whose_file_system_nobody_allowed_says_so(runner: asyncio.Runner) -> None:
+    """Nothing is made for it: neither claim nor volume, neither Service nor pod."""
+    builder = job(storage={"AWSEfs": {"volumeHandle": "fs-of-another-team:/"}})
+    stage = Stage(builder, runner)
+    blocked = find(stage.job.status.conditions, "Blocked")
+    assert blocked is not None
+    assert (blocked.status, blocked.reason) == ("True", "PodStorageNotAllowed")
+    assert "--efs-file-systems" in blocked.message
+    assert not [*stage.world.api.all(CLAIMS), *stage.world.api.all(PERSISTENT_VOLUMES), *stage.world.api.all(PODS)]
+
+
 def test_efs_is_there_before_a_pod_of_a_job_that_an_older_operator_began(runner: asyncio.Runner) -> None:
     """Its Service is no sign of it."""
     plain, builder = tf_job("train").workers(1), job(storage=EFS)
