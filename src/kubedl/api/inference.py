@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal
 from msgspec import Meta
 
 from kubedl.api.conditions import Conditions
-from kubedl.api.inference_rollout import Rollout, RolloutStatus
+from kubedl.api.inference_rollout import Rollout, RolloutStatus, Strategy
 from kubedl.api.inference_scaling import MAX_REPLICAS, AutoScale, Batching
 from kubedl.schema.crd import Column, CustomResource
 from kubedl.schema.pods import POD_TEMPLATE
@@ -21,6 +21,7 @@ GROUP = "serving.kubedl.io"
 VERSION = "v1alpha1"
 MODEL_PATH = "/kubedl-model"
 FULL_WEIGHT = 100
+LONGEST_TIMEOUT = 86_400  # seconds; a duration of Gateway API has five digits
 MOST_PREDICTORS = 8  # a route has 16 backends, and every predictor may be trying its next version
 NEXT = "-next"
 LONGEST_NAME = 63 - len(NEXT)
@@ -67,6 +68,7 @@ class Predictor(Record, frozen=True):
     ) = None
     auto_scale: AutoScale | None = None
     batching: Batching | None = None
+    strategy: Strategy | None = None
     loader: Annotated[
         Loader,
         Meta(
@@ -101,6 +103,44 @@ class Gateway(Record, frozen=True):
     ] = ""
 
 
+class Timeouts(Record, frozen=True):
+    """How long the gateway waits for answers. What is left out is the gateway's own setting."""
+
+    request_seconds: (
+        Annotated[
+            int,
+            Meta(
+                ge=0,
+                le=LONGEST_TIMEOUT,
+                description="Until the whole answer has been sent to the client; 0 is without a limit, as long answers "
+                "of language models need it.",
+            ),
+        ]
+        | None
+    ) = None
+    backend_request_seconds: (
+        Annotated[
+            int,
+            Meta(
+                ge=0,
+                le=LONGEST_TIMEOUT,
+                description="Until one server has answered, where the gateway may ask another one after it; 0 is "
+                "without a limit.",
+            ),
+        ]
+        | None
+    ) = None
+
+    __rules__: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            "!has(self.requestSeconds) || self.requestSeconds == 0 || !has(self.backendRequestSeconds) || "
+            "self.backendRequestSeconds > 0 && self.backendRequestSeconds <= self.requestSeconds",
+            "not longer than requestSeconds, which includes it",
+            ".backendRequestSeconds",
+        ),
+    )
+
+
 class InferenceSpec(Record, frozen=True):
     """What is served, and how."""
 
@@ -116,6 +156,16 @@ class InferenceSpec(Record, frozen=True):
     ]
     gateway: (
         Annotated[Gateway, Meta(description="Where requests come in; by default the operator's own setting.")] | None
+    ) = None
+    timeouts: (
+        Annotated[
+            Timeouts,
+            Meta(
+                description="How long the gateway waits for answers (timeouts of the HTTPRoute). Some gateways refuse "
+                "a route with timeouts, and some ignore them; left out, the route has none."
+            ),
+        ]
+        | None
     ) = None
     rollout: Rollout | None = None
 

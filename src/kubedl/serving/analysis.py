@@ -67,7 +67,7 @@ class Prometheus:
         try:
             return _first(msgspec.json.decode(answer, type=_Answer))
         except (msgspec.DecodeError, ValueError, LookupError, TypeError) as error:
-            raise UnmeasuredError("Prometheus does not answer with numbers") from error
+            raise UnmeasuredError("the answer of Prometheus is not a number") from error
 
 
 class GatewayPage:
@@ -88,7 +88,7 @@ class GatewayPage:
         try:
             counted = read(page.decode(errors="replace"), HISTOGRAM, target.backend)
         except ValueError as error:
-            raise UnmeasuredError("the gateway's page is not one of metrics") from error
+            raise UnmeasuredError("the gateway's page has no metrics in the Prometheus format") from error
         begun, first = self._begun.get(target, (None, counted))
         if begun != since or counted.requests < first.requests:  # another step, or a gateway that has started anew
             first = counted
@@ -111,7 +111,7 @@ class GatewayPage:
                     if line.startswith(HISTOGRAM.encode()) and label in line:
                         kept += line + b"\n"
                 if len(rest) > LONGEST_LINE or len(kept) > LARGEST_ANSWER:
-                    raise UnmeasuredError("the gateway's page is not one of metrics")
+                    raise UnmeasuredError("the gateway's page has no metrics in the Prometheus format")
         return bytes(kept)
 
 
@@ -151,12 +151,12 @@ async def _fetch(session: aiohttp.ClientSession, url: str, params: dict[str, str
     try:
         async with session.get(url, params=params, timeout=PATIENCE, allow_redirects=False) as answer:
             if answer.status != 200:
-                raise UnmeasuredError(f"metrics are asked for and the answer is {answer.status}")
+                raise UnmeasuredError(f"the request for metrics was answered with status {answer.status}")
             size = 0
             async for part in answer.content.iter_any():
                 size += len(part)
                 if size > most:
-                    raise UnmeasuredError("metrics are asked for and the answer has no end")
+                    raise UnmeasuredError(f"the answer with metrics is larger than {most} bytes")
                 yield part
     except (aiohttp.ClientError, TimeoutError, ValueError, OSError) as error:
-        raise UnmeasuredError(f"metrics are asked for and nobody answers ({type(error).__name__})") from error
+        raise UnmeasuredError(f"the request for metrics failed ({type(error).__name__})") from error

@@ -1,8 +1,9 @@
 """What each predictor is to run and which share it gets. Pure.
 
 A predictor runs the version that serves and, while the next one is tried, that one beside it. A version that cannot be
-had, or a shape that no cluster takes, changes nothing that runs. While a version is tried it never shrinks, and what
-serves is never smaller than it: each may have to take over from the other at any moment.
+had, or a shape that no cluster takes, changes nothing that serves; a trial of a version that the spec no longer names
+ends. While a version is tried it never shrinks, and what serves is never smaller than it: each may have to take over
+from the other at any moment.
 """
 
 from dataclasses import dataclass, replace
@@ -12,10 +13,10 @@ import msgspec
 
 from kubedl.api.inference import Predictor
 from kubedl.api.inference_rollout import Rollout, RolloutStatus
-from kubedl.serving import rollout
+from kubedl.serving import loading, rollout
 from kubedl.serving.deployment import MODEL_VERSION, Servers
 from kubedl.serving.objects import CANDIDATE, HTTP, STABLE, name_of
-from kubedl.serving.rollout import Plan, State
+from kubedl.serving.rollout import Plan, Seen, State
 from kubedl.serving.sight import Sight, Trouble, model_of
 from kubedl.serving.traffic import WHOLE, Backend
 from kubedl.serving.verdict import Bounds, Verdict
@@ -48,29 +49,21 @@ def arrange(sight: Sight, predictor: Predictor) -> Arrangement:
     if isinstance(found, Trouble):
         trouble = found
     elif isinstance(sight.gateway, Trouble) and plan is not None and _is_tried(predictor, state):
-        trouble = Trouble(sight.gateway.reason, f"a rollout shares requests: {sight.gateway.message}")
-    else:
+        trouble = sight.gateway
+    if trouble is None:
         state = rollout.aim(plan, state, wanted, sight.now, off=_is_off(predictor))
+    else:
+        state = rollout.without(state, wanted, trouble.message)
     return _staffed(sight, Arrangement(predictor, state, plan, trouble=trouble))
 
 
 def advanced(sight: Sight, before: Arrangement, verdict: Verdict) -> Arrangement:
     """The next state of its rollout. A word is heard where nothing is rolled out too, and then it is gone."""
-    word = rollout.said(sight.inference.metadata.annotations)
-    if before.plan is None:
-        return replace(before, state=rollout.heard(before.state, word))
+    word = rollout.addressed(rollout.said(sight.inference.metadata.annotations), before.predictor.name)
     state = before.state
     if isinstance(model_of(sight, state.stable), Trouble):
         state = rollout.without_way_back(state, word)
-    state = rollout.advance(
-        before.plan,
-        state,
-        verdict,
-        sight.now,
-        word,
-        ready=_candidate_is_ready(sight, before),
-        replaced=_replaced(sight, before),
-    )
+    state = rollout.advance(before.plan, state, verdict, sight.now, word, _seen(sight, before))
     return _staffed(sight, replace(before, state=state, stable=None, candidate=None))
 
 
@@ -78,9 +71,10 @@ def backends(sight: Sight, arrangement: Arrangement) -> list[Backend]:
     """As the gateway sees them. Shares are finer than percent where a predictor has two versions."""
     predictor, inference = arrangement.predictor, sight.inference
     weight = 0 if arrangement.is_off else predictor.weight
-    part = rollout.share(arrangement.plan, arrangement.state)
-    shares = ((STABLE, weight * (WHOLE - part)), (CANDIDATE, weight * part))
-    named = ((name_of(inference, predictor.name, track), share) for track, share in shares)
+    names = {track: name_of(inference, predictor.name, track) for track in (STABLE, CANDIDATE)}
+    pods = (sight.endpoints.get(name, 0) for name in names.values())
+    part = rollout.share(arrangement.plan, arrangement.state, *pods)
+    named = ((names[STABLE], weight * (WHOLE - part)), (names[CANDIDATE], weight * part))
     return [
         Backend(name, HTTP, share, ready=not arrangement.is_off and sight.endpoints.get(name, 0) > 0)
         for name, share in named
@@ -122,14 +116,15 @@ def plan_of(wish: Rollout | None) -> Plan | None:
     if wish is None:
         return None
     asked = wish.analysis
+    start = timedelta(seconds=wish.start_seconds)
     if asked is None:
-        return Plan(wish.steps)
+        return Plan(wish.steps, start=start)
     bounds = Bounds(
         error_rate=asked.error_rate / WHOLE if asked.error_rate is not None else None,
         p99=timedelta(milliseconds=asked.p99) if asked.p99 is not None else None,
         min_requests=asked.min_requests,
     )
-    return Plan(wish.steps, bounds)
+    return Plan(wish.steps, bounds, start, timedelta(seconds=asked.deadline_seconds))
 
 
 def state_of(sight: Sight, predictor: Predictor) -> State:
@@ -162,8 +157,8 @@ def written(state: State) -> RolloutStatus:
 
 def _staffed(sight: Sight, arrangement: Arrangement) -> Arrangement:
     predictor, state = arrangement.predictor, arrangement.state
-    stable = _servers(sight, predictor, rollout.served(state), STABLE)
-    candidate = _servers(sight, predictor, state.candidate, CANDIDATE) if state.candidate else None
+    stable = _servers(sight, arrangement, rollout.served(state), STABLE)
+    candidate = _servers(sight, arrangement, state.candidate, CANDIDATE) if state.candidate else None
     nothing_yet = predictor.model_version and not state.stable
     return replace(
         arrangement,
@@ -192,11 +187,36 @@ def _plausible(moment: datetime | None, now: datetime) -> datetime | None:
     return min(max(moment, now - LONG_AGO), now)
 
 
-def _servers(sight: Sight, predictor: Predictor, version: str, track: str) -> Servers | Trouble:
-    if not version:
-        return Servers(sight.inference, predictor, None, track)
-    model = model_of(sight, version)
-    return model if isinstance(model, Trouble) else Servers(sight.inference, predictor, model, track)
+def _servers(sight: Sight, arrangement: Arrangement, version: str, track: str) -> Servers | Trouble:
+    model = model_of(sight, version) if version else None
+    if isinstance(model, Trouble):
+        return model
+    plan = arrangement.plan
+    return Servers(
+        sight.inference,
+        arrangement.predictor,
+        model,
+        track,
+        carried=rollout.carried(plan),
+        is_promoted=track == STABLE and plan is not None and arrangement.state.phase == "Promoting",
+        start=plan.start if plan is not None else rollout.STARTING,
+    )
+
+
+def _seen(sight: Sight, arrangement: Arrangement) -> Seen:
+    """What the pods of the track that is waited for are doing."""
+    state, name = arrangement.state, name_of(sight.inference, arrangement.predictor.name)
+    track = STABLE if state.phase == "Promoting" else CANDIDATE
+    is_loading, loaded = loading.progress(sight.pods_of(arrangement.predictor.name, track))
+    found = sight.deployments.get(name)
+    stuck = found is not None and found.is_stuck and not isinstance(model_of(sight, state.stable), Trouble)
+    return Seen(
+        ready=_candidate_is_ready(sight, arrangement),
+        replaced=_replaced(sight, arrangement),
+        stuck=stuck,
+        loading=is_loading,
+        loaded=loaded,
+    )
 
 
 def _candidate_is_ready(sight: Sight, arrangement: Arrangement) -> bool:
@@ -210,7 +230,8 @@ def _candidate_is_ready(sight: Sight, arrangement: Arrangement) -> bool:
 def _replaced(sight: Sight, arrangement: Arrangement) -> bool:
     """Whether the predictor itself can do without the candidate. Somebody else may keep it small, but not for ever."""
     state = arrangement.state
-    patient = state.since is None or sight.now - state.since < rollout.STARTING
+    start = arrangement.plan.start if arrangement.plan is not None else rollout.STARTING
+    patient = state.since is None or sight.now - state.since < start
     if patient and not _is_large_enough(sight, arrangement):
         return False
     name = name_of(sight.inference, arrangement.predictor.name)

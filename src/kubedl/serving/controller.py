@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from kubedl.api.conditions import find
 from kubedl.api.inference import GROUP, INFERENCES, Inference, InferenceStatus, Predictor
+from kubedl.api.inference_rollout import RolloutStatus
 from kubedl.api.model import ModelVersion
 from kubedl.runtime.events import Recorder, Reference
 from kubedl.runtime.reflector import Reflector
@@ -48,10 +49,13 @@ from kubedl.wire.meta import Key, Object, Resource
 BY_LABEL, BY_NAMESPACE = "label", "namespace"
 NOT_FILLED, NOT_THERE = 2.0, timedelta(seconds=30)
 NO_GATEWAY = Trouble(
-    "NoGateway", "a Gateway shares requests: name one in spec.gateway, or to the operator with --gateway"
+    "NoGateway",
+    "more than one predictor, or a rollout, needs a Gateway: set spec.gateway, or ask your administrator to set the "
+    "operator's --gateway",
 )
 NO_API = Trouble(
-    "GatewayApiNotInstalled", f"the cluster does not know {HTTP_ROUTES.name}; install Gateway API and a gateway"
+    "GatewayApiNotInstalled",
+    f"the cluster has no {HTTP_ROUTES.name}: install the Gateway API and a gateway controller",
 )
 
 GRANTS = (
@@ -189,12 +193,10 @@ class InferenceController:
         states = [one.rollout for one in inference.status.predictor_statuses if one.rollout is not None]
         if not word.text or not all(rollout.is_done(one, word) for one in states):
             return
-        if word.text not in rollout.WORDS:
-            known = ", ".join(rollout.WORDS)
-            self._tell(inference, "UnknownWord", f"{rollout.ANNOTATION} is {word.text!r}; known: {known}", "Warning")
-        elif inference.spec.rollout is None:
-            message = f"{rollout.ANNOTATION} is {word.text!r}, and nothing is rolled out without spec.rollout"
-            self._tell(inference, "NoRollout", message, "Warning")
+        objection = _objection(inference, word, states)
+        if objection is not None:
+            message = f"annotation {rollout.ANNOTATION}={word.text} was ignored: {objection.message}"
+            self._tell(inference, objection.reason, message, "Warning")
         instead = {rollout.ANSWERED: str(word.number)}
         await self._applier.take_away(INFERENCES, inference, rollout.ANNOTATION, instead)
 
@@ -213,6 +215,18 @@ class InferenceController:
         meta = about.metadata
         reference = Reference(INFERENCES.api_version, INFERENCES.kind, meta.namespace, meta.name, meta.uid)
         self._recorder.event(reference, kind, reason, message)
+
+
+def _objection(inference: Inference, word: rollout.Word, states: Sequence[RolloutStatus]) -> Trouble | None:
+    """Why nothing came of a person's word."""
+    names = [one.name for one in inference.spec.predictors]
+    if word.command not in rollout.WORDS:
+        return Trouble("UnknownWord", f"the value is one of {', '.join(rollout.WORDS)}, or one of them with :PREDICTOR")
+    if word.predictor and word.predictor not in names:
+        return Trouble("UnknownPredictor", f"no predictor has this name; there are {', '.join(names)}")
+    if inference.spec.rollout is None and all(one.reason != rollout.PROMOTED_BY_HAND for one in states):
+        return Trouble("NoRollout", "the Inference has no spec.rollout")
+    return None
 
 
 def _target(sight: Sight, predictor: Predictor) -> Target:

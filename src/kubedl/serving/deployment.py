@@ -5,6 +5,7 @@ request: a new one is ready before an old one goes, and an old one goes on answe
 """
 
 from dataclasses import dataclass
+from datetime import timedelta
 
 from kubedl.api.inference import GROUP, Inference, Predictor
 from kubedl.serving import batching, frameworks, loading, template
@@ -30,6 +31,7 @@ ASKED = f"{GROUP}/asked"  # a digest of what the user asked for, by which pods a
 MODEL_PATH = "KUBEDL_MODEL_PATH"
 DRAINING = 10  # seconds that a pod goes on answering after it was told to go
 GRACE = 30  # further seconds for what it has begun
+START = timedelta(minutes=10)  # that Kubernetes gives the pods of a Deployment to become ready
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,9 @@ class Servers:
     predictor: Predictor
     model: Model | None = None
     track: str = STABLE
+    carried: int = 0  # percent of its pods that a candidate has too
+    is_promoted: bool = False  # its pods are replaced by those of the candidate's version, while the candidate serves
+    start: timedelta = START  # that its pods may take to become ready
 
     @property
     def name(self) -> str:
@@ -65,9 +70,31 @@ def deployment(servers: Servers, way: Way, made_of: Program | Opaque, asked: str
         },
         "spec": {
             "selector": {"matchLabels": {name: labels[name] for name in (INFERENCE_UID, PREDICTOR, TRACK)}},
-            "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 0, "maxSurge": "25%"}},
+            "strategy": _strategy(servers),
+            # Left out where it is what Kubernetes takes anyway.
+            **({"progressDeadlineSeconds": int(servers.start.total_seconds())} if servers.start != START else {}),
             "revisionHistoryLimit": 2,
             "template": given,
+        },
+    }
+
+
+def _strategy(servers: Servers) -> Body:
+    """How pods are replaced by those of another template or version."""
+    if servers.is_promoted:
+        # No pod beyond those that there are: where every GPU is in use a further one would wait for ever. A share that
+        # is less than one pod is taken for one by Kubernetes.
+        return {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": f"{servers.carried}%", "maxSurge": 0}}
+    wish = servers.predictor.strategy
+    if wish is None:
+        return {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 0, "maxSurge": "25%"}}
+    if wish.type == "Recreate":
+        return {"type": "Recreate"}
+    return {
+        "type": "RollingUpdate",
+        "rollingUpdate": {
+            "maxUnavailable": 0 if wish.max_unavailable is None else wish.max_unavailable,
+            "maxSurge": "25%" if wish.max_surge is None else wish.max_surge,
         },
     }
 

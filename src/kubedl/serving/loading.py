@@ -7,8 +7,9 @@ that does not know image volumes removes them from pods without a word; then the
 container fails, and the server never starts with no model.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Literal
 
 from kubedl.api import registry_access
@@ -125,6 +126,14 @@ def last_words(pod: Pod) -> Words | None:
     if final is None or final.exit_code == 0:
         return None
     return _read(final)
+
+
+def progress(pods: Iterable[Pod]) -> tuple[bool, datetime | None]:
+    """Whether a loader runs now, and when the last one ended."""
+    loaders = [one for pod in pods for one in pod.status.init_container_statuses if one.name == CONTAINER]
+    ends = [state.terminated for one in loaders for state in (one.state, one.last_state) if state.terminated]
+    runs = any(one.state.terminated is None and one.state.waiting is None for one in loaders)
+    return runs, max((one.finished_at for one in ends if one.finished_at is not None), default=None)
 
 
 class _Said(Record, frozen=True):

@@ -21,7 +21,7 @@ from kubedl.wire.meta import Key
 PACE = LOOK * 0.9  # timers are not exact, and a look that comes a little early would be one for nothing
 STALE = timedelta(seconds=10)  # an answer may take half of that, and its version may have changed since
 AT_ONCE = 8  # questions
-NOBODY = Verdict("Unknown", "NoMetrics", "the operator knows neither a Prometheus nor a gateway's page of metrics")
+NOBODY = Verdict("Unknown", "NoMetrics", "the operator has no metrics: set its --prometheus or --gateway-metrics")
 
 log = structlog.get_logger()
 

@@ -72,6 +72,12 @@ class Deployment(Record, frozen=True):
             and said.available_replicas == self.spec.replicas
         )
 
+    @property
+    def is_stuck(self) -> bool:
+        """Whether its pods have not been replaced for longer than its progressDeadlineSeconds."""
+        reasons = (one.reason for one in self.status.conditions if one.type == "Progressing" and one.status == "False")
+        return self.is_observed and "ProgressDeadlineExceeded" in reasons
+
 
 class EndpointConditions(Record, frozen=True):
     """Whether an endpoint answers."""

@@ -113,6 +113,7 @@ class Provisioner:
             sight.gateway,
             ends,
             owner_of(sight.inference),
+            timeouts=sight.inference.spec.timeouts,
             found=sight.route,
             now=sight.now,
         )

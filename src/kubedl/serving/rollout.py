@@ -2,8 +2,9 @@
 
 The version that serves stays whole until the next one has passed every step; then it is replaced in place while both
 serve. One verdict against the candidate ends its trial, and the same candidate is not tried again unasked; one that
-loses its pods again and again has a verdict against it. What a person says in the annotation is done once, however
-often it is read.
+loses its pods again and again has a verdict against it. A version that the spec no longer names gets no further step,
+and nothing waits for ever: not a start, not a step without requests, not a promotion without room for its pods. What a
+person says in the annotation is done once, however often it is read.
 """
 
 from collections.abc import Mapping
@@ -16,10 +17,12 @@ from kubedl.serving.verdict import PENDING, Bounds, Verdict, spelled
 
 ANNOTATION = "serving.kubedl.io/rollout"
 ANSWERED = f"{ANNOTATION}-answered"  # how many words were done and taken away
-LONGEST_WORD = 64
+LONGEST_WORD = 128
 WORDS = ("next", "promote", "abort", "retry")
 LOOK = timedelta(seconds=2)  # between two looks at a candidate's figures
 STARTING = timedelta(minutes=10)  # that a candidate may take to become ready, as Deployments have it
+LOADING = timedelta(days=1)  # that its loader may take beyond that
+LATE_LOOK = timedelta(seconds=15)  # between two looks at a candidate whose time to start is over while it loads
 MOST_INTERRUPTIONS = 3  # of one step: nodes are drained, and a version that cannot stay up is bad
 
 
@@ -29,20 +32,48 @@ class Plan:
 
     steps: tuple[Step, ...] = ()
     bounds: Bounds | None = None
+    start: timedelta = STARTING  # that the candidate may take to become ready, without its loader
+    deadline: timedelta = timedelta(days=1)  # that a step may wait for figures after its pause
 
 
 @dataclass(frozen=True)
 class Word:
-    """What a person says, and which of all words it is: the same word may be said again."""
+    """What a person says, and which of all words it is: the same word may be said again.
+
+    `promote` is said to every predictor, `promote:main` to the one of that name.
+    """
 
     text: str = ""
     number: int = 1
+    is_meant: bool = True  # the predictor that hears it
+
+    @property
+    def command(self) -> str:
+        """What is to be done."""
+        return self.text.partition(":")[0]
+
+    @property
+    def predictor(self) -> str:
+        """Which predictor is to do it; none names all."""
+        return self.text.partition(":")[2]
 
 
-SILENCE = Word()
-NOT_READY = "not every pod of the new version is ready"
-LOST = "the new version lost its last ready pod, and goes on when all are ready"
-OFF = "a new version is tried when the predictor has pods"
+@dataclass(frozen=True)
+class Seen:
+    """What is seen of a predictor's pods."""
+
+    ready: bool = True  # the candidate can have requests
+    replaced: bool = False  # the predictor itself runs the candidate's version, and nothing else
+    stuck: bool = False  # the predictor's Deployment makes no progress, and can go back
+    loading: bool = False  # a loader copies the model into a pod
+    loaded: datetime | None = None  # when the last loader ended
+
+
+SILENCE, ALL_WELL = Word(), Seen()
+NOT_READY = "not all pods of the new version are ready"
+LOST = "the new version lost its last ready pod; the step continues when all its pods are ready"
+OFF = "the predictor has no replicas; the rollout starts when it has"
+PROMOTED_BY_HAND = "PromotedByHand"
 
 
 @dataclass(frozen=True)
@@ -75,6 +106,11 @@ def is_done(state: State | RolloutStatus, word: Word) -> bool:
     return (state.handled, state.words) == (word.text, word.number)
 
 
+def addressed(word: Word, predictor: str) -> Word:
+    """The word as a predictor hears it: one for another predictor is done by hearing it."""
+    return replace(word, is_meant=word.predictor in ("", predictor))
+
+
 def heard(state: State, word: Word) -> State:
     """It is done, whatever it was."""
     return replace(state, handled=word.text, words=word.number) if word.text else state
@@ -82,9 +118,9 @@ def heard(state: State, word: Word) -> State:
 
 def without_way_back(state: State, word: Word) -> State:
     """What served before cannot be had any more: a promotion that ended half-way would leave a mixture."""
-    if state.phase != "Promoting" or word.text != "abort" or is_done(state, word):
+    if state.phase != "Promoting" or _told(state, word) != "abort":
         return state
-    message = f"it cannot be aborted: ModelVersion {state.stable}, which served before, cannot be had any more"
+    message = f"the promotion cannot be aborted: ModelVersion {state.stable}, which served before, is not available"
     return replace(heard(state, word), reason="NoWayBack", message=message)
 
 
@@ -92,50 +128,60 @@ def aim(plan: Plan | None, state: State, wanted: str, now: datetime, *, off: boo
     """Take up what the spec wants to be served. There is no trial of a first version, nor of none, nor without pods."""
     if wanted == state.stable:
         return _withdrawn(state)
+    if state.rejected and wanted == state.rejected:
+        return state  # whether it is to be rolled out in steps or at once: a person has to ask for it
     if not wanted or not state.stable or plan is None or not plan.steps:
         return _after(state, State(stable=wanted))
-    if state.phase == "Promoting" or wanted == state.rejected:
+    if state.phase == "Promoting":
         return state  # a promotion that has begun is ended first: a third version would mix with two others
     if off:
         return _after(state, State(stable=state.stable, reason="Off", message=OFF))
     return state if wanted == state.candidate else _begun(state, wanted, now)
 
 
-def advance(
-    plan: Plan,
-    state: State,
-    verdict: Verdict,
-    now: datetime,
-    word: Word = SILENCE,
-    *,
-    ready: bool = True,
-    replaced: bool = False,
-) -> State:
-    """The next state; asked on every look, so that no word said to one trial waits for the next.
+def without(state: State, wanted: str, why: str) -> State:
+    """What the spec wants cannot be had. A trial of another version ends: nobody asks for it any more."""
+    if state.phase == "RolledBack" and wanted != state.rejected:
+        return _after(state, State(stable=state.stable))
+    if not state.candidate or state.phase == "Promoting" or wanted == state.candidate:
+        return state
+    message = f"the spec no longer names ModelVersion {state.candidate}; {why}"
+    return _after(state, State(stable=state.stable, reason="Withdrawn", message=message))
 
-    `ready` says that the candidate can have requests, `replaced` that the predictor itself runs it, and nothing else.
-    """
-    told = word.text if not is_done(state, word) else ""
+
+def advance(
+    plan: Plan | None, state: State, verdict: Verdict, now: datetime, word: Word = SILENCE, seen: Seen = ALL_WELL
+) -> State:
+    """The next state; asked on every look, so that no word said to one trial waits for the next."""
+    told = _told(state, word)
     state = heard(state, word)
-    if not state.candidate:
-        return _begun(state, state.rejected, now) if told == "retry" and state.rejected else state
+    if not state.candidate or plan is None:
+        return _resumed(plan, state, told, now)
     if told == "abort":
-        return _rolled_back(state, "Aborted", "a person ended it")
+        return _rolled_back(state, "Aborted", _by_hand("aborted", told))
     if state.phase == "Promoting":
-        return _promoted(state) if replaced else state
+        return _replaced(plan, state, now, seen)
     if told == "promote":
-        return _promoting(state, now, "PromotedByHand", "a person promoted it")
+        return _promoting(state, now, PROMOTED_BY_HAND, _by_hand("promoted", told))
     if state.phase == "Stepping" and verdict.outcome == "Bad":
         return _rolled_back(state, verdict.reason, verdict.message)  # be it ready or not: a crash hides no figures
-    return _tried(plan, state, verdict, now, unasked=told != "next") if ready else _waiting(state, now)
+    return _tried(plan, state, verdict, now, unasked=told != "next") if seen.ready else _waiting(plan, state, now, seen)
 
 
-def share(plan: Plan | None, state: State) -> int:
-    """The candidate's part of the predictor's requests, 0-100."""
+def share(plan: Plan | None, state: State, stable: int = 1, candidate: int = 0) -> int:
+    """The candidate's part of the predictor's requests, 0-100, if so many pods of both are ready."""
     if plan is None or not plan.steps or state.phase not in ("Stepping", "Promoting"):
         return 0
-    # While the predictor itself is replaced, by pods that are ready, nothing needs to change for anybody.
-    return _step(plan, state).weight
+    weight = _step(plan, state).weight
+    if state.phase == "Stepping" or not candidate:
+        return weight
+    # Pods of the predictor are missing while it is replaced: those that are ready have equal parts.
+    return max(weight, ceil(100 * candidate / (candidate + stable)))
+
+
+def carried(plan: Plan | None) -> int:
+    """How many percent of the predictor's pods the candidate has: so many may be missing while they are replaced."""
+    return max((step.weight for step in plan.steps), default=0) if plan is not None else 0
 
 
 def served(state: State) -> str:
@@ -145,18 +191,18 @@ def served(state: State) -> str:
 
 def candidate_replicas(plan: Plan, replicas: int) -> int:
     """As many as the largest step needs, from the first on: pods that come late would be late for their requests."""
-    most = max((step.weight for step in plan.steps), default=0)
-    return max(1, ceil(replicas * most / 100))
+    return max(1, ceil(replicas * carried(plan) / 100))
 
 
 def until_next(plan: Plan | None, state: State, now: datetime) -> timedelta | None:
     """When to look again without being asked."""
     if plan is None or not plan.steps or state.since is None or not state.candidate:
         return None
+    started = state.since + plan.start
     if state.phase == "Promoting":
-        return state.since + STARTING - now if now < state.since + STARTING else None
+        return started - now if now < started else None
     if state.phase == "Starting":
-        return max(timedelta(), state.since + STARTING - now)
+        return started - now if now < started else LATE_LOOK
     pause = _pause(plan, state)
     left = max(timedelta(), state.since + pause - now) if pause is not None else None
     if plan.bounds is None:
@@ -174,10 +220,29 @@ def _begun(state: State, wanted: str, now: datetime) -> State:
     return _after(state, begun)
 
 
+def _told(state: State, word: Word) -> str:
+    """What a word asks of this predictor, if that is not done yet."""
+    return word.command if word.is_meant and not is_done(state, word) else ""
+
+
+def _by_hand(done: str, command: str) -> str:
+    return f"{done} by annotation {ANNOTATION}={command}"
+
+
+def _resumed(plan: Plan | None, state: State, told: str, now: datetime) -> State:
+    """Nothing is on trial. A version that was rejected is tried again, or served at once, if a person asks for it."""
+    if not state.rejected or state.phase != "RolledBack":
+        return state
+    if told == "promote":
+        message = _by_hand("promoted", told)
+        return _after(state, State(stable=state.rejected, reason=PROMOTED_BY_HAND, message=message))
+    return _begun(state, state.rejected, now) if told == "retry" and plan is not None else state
+
+
 def _withdrawn(state: State) -> State:
     """The spec went back to what serves."""
     if state.candidate:
-        told = "the spec asks for the version again that served before"
+        told = f"the spec names ModelVersion {state.stable} again, which served before"
         return _after(state, State(stable=state.stable, reason="Withdrawn", message=told))
     if state.reason == "Off":
         return _after(state, State(stable=state.stable))
@@ -193,8 +258,14 @@ def _promoting(state: State, now: datetime, reason: str, message: str) -> State:
     return replace(state, phase="Promoting", since=now, reason=reason, message=message)
 
 
-def _promoted(state: State) -> State:
-    return _after(state, State(stable=state.candidate, reason="Promoted", message=state.message))
+def _replaced(plan: Plan, state: State, now: datetime, seen: Seen) -> State:
+    """The predictor's own pods are replaced. If there is no room for them, what served before stays."""
+    if seen.replaced:
+        return _after(state, State(stable=state.candidate, reason="Promoted", message=state.message))
+    if seen.stuck and not seen.loading and _is_over(state.since, plan.start, now):
+        message = f"the predictor's pods were not replaced: its Deployment made no progress for {spelled(plan.start)}"
+        return _rolled_back(state, "PromotionStuck", message)
+    return state
 
 
 def _tried(plan: Plan, state: State, verdict: Verdict, now: datetime, *, unasked: bool) -> State:
@@ -203,15 +274,21 @@ def _tried(plan: Plan, state: State, verdict: Verdict, now: datetime, *, unasked
     return _stepped(plan, state, verdict, now, unasked=unasked)
 
 
-def _waiting(state: State, now: datetime) -> State:
+def _is_over(since: datetime | None, lasting: timedelta, now: datetime) -> bool:
+    return since is not None and now - since >= lasting
+
+
+def _waiting(plan: Plan, state: State, now: datetime, seen: Seen) -> State:
     """A candidate that is not ready has no share. Its pause begins anew when it is; what was measured still counts."""
     if state.phase == "Stepping":
         lost = state.interruptions + 1
         if lost > MOST_INTERRUPTIONS:
-            return _rolled_back(state, "Unstable", f"in one step it lost its last ready pod {lost} times")
+            return _rolled_back(state, "Unstable", f"it lost its last ready pod {lost} times in one step")
         return replace(state, phase="Starting", since=now, interruptions=lost, reason="NotReady", message=LOST)
-    if state.since is not None and now - state.since >= STARTING:
-        return _rolled_back(state, "NotReady", f"{state.message or NOT_READY}, for {spelled(STARTING)}")
+    since = max(filter(None, (state.since, seen.loaded)), default=None)
+    if _is_over(state.since if seen.loading else since, plan.start + (LOADING if seen.loading else timedelta()), now):
+        message = f"{NOT_READY} after {spelled(plan.start)} (rollout.startSeconds)"
+        return _rolled_back(state, "NotReady", message)
     return state
 
 
@@ -222,16 +299,21 @@ def _stepped(plan: Plan, state: State, verdict: Verdict, now: datetime, *, unask
     if unasked and verdict == PENDING:
         return state
     if unasked and verdict.outcome == "Unknown":
-        return replace(state, reason=verdict.reason, message=f"{_told(plan, state)}; {verdict.message}")
+        if pause is not None and _is_over(state.since, pause + plan.deadline, now):
+            late = (
+                f"{verdict.message} within {spelled(plan.deadline)} after the step's pause (analysis.deadlineSeconds)"
+            )
+            return _rolled_back(state, verdict.reason, late)
+        return replace(state, reason=verdict.reason, message=f"{_described(plan, state)}; {verdict.message}")
     if state.step + 1 >= len(plan.steps):
-        message = "a person let it pass the last step" if not unasked else "it passed every step"
+        message = _by_hand("passed the last step", "next") if not unasked else "passed every step"
         return _promoting(state, now, "Promoting", message)
     return _in_step(plan, replace(state, step=state.step + 1, since=now, step_since=now, interruptions=0))
 
 
 def _in_step(plan: Plan, state: State) -> State:
     reason = "Step" if _pause(plan, state) is not None else "Paused"
-    return replace(state, reason=reason, message=_told(plan, state))
+    return replace(state, reason=reason, message=_described(plan, state))
 
 
 def _step(plan: Plan, state: State) -> Step:
@@ -245,8 +327,8 @@ def _pause(plan: Plan, state: State) -> timedelta | None:
     return timedelta(seconds=seconds) if seconds is not None else None
 
 
-def _told(plan: Plan, state: State) -> str:
+def _described(plan: Plan, state: State) -> str:
     pause = _pause(plan, state)
-    lasting = f"for {spelled(pause)}" if pause is not None else "until somebody lets it go on"
+    lasting = f"for {spelled(pause)}" if pause is not None else f"until annotation {ANNOTATION}=next"
     number = min(state.step, len(plan.steps) - 1) + 1
     return f"step {number} of {len(plan.steps)}: {_step(plan, state).weight} % {lasting}"

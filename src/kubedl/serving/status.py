@@ -16,10 +16,10 @@ from kubedl.serving.sight import Sight, Trouble
 from kubedl.serving.traffic import GatewayRef
 
 READY, ROUTED, NAMED, ROLLED_BACK = "Ready", "Routed", "Named", "RolledBack"
-SERVING = Trouble("Serving", "every predictor answers")
-NO_ROUTE = Trouble("NoRoute", "the HTTPRoute is not made yet")
+SERVING = Trouble("Serving", "every predictor has ready pods")
+NO_ROUTE = Trouble("NoRoute", "the HTTPRoute does not exist yet")
 NOTICED = traffic.SETTLING + timedelta(seconds=1)  # a pod's times are whole seconds
-SETTLES = Trouble("GatewaySettles", "every predictor answers; the gateway is given a moment to notice")
+SETTLES = Trouble("GatewaySettles", "every predictor has ready pods; the gateway needs a moment to notice them")
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def stated(sight: Sight, arrangements: Sequence[Arrangement], outcome: Outcome, 
         hinders = SETTLES
     conditions = _with(sight, old.conditions, READY, _worst(sight, arrangements, predictors, hinders))
     if routed is not None or isinstance(sight.gateway, GatewayRef):
-        conditions = _with(sight, conditions, ROUTED, routed, good=Trouble("Routed", "the gateway has the route"))
+        conditions = _with(sight, conditions, ROUTED, routed, good=_taken(sight))
     else:
         conditions = _without(conditions, ROUTED)
     nameless = troubles.get(ENTRANCE)
@@ -109,11 +109,20 @@ def _is_asked_for(sight: Sight, arrangements: Sequence[Arrangement]) -> bool:
 
 
 def _shares(sight: Sight, arrangements: Sequence[Arrangement], outcome: Outcome) -> Mapping[str, int]:
-    """As they are: what the route says, while anybody answers. Who is alone has all, without any gateway."""
-    ends = traffic.effective([backend for one in arrangements for backend in backends(sight, one)])
-    if len(arrangements) == 1 and not outcome.shares:
-        return ends
-    return outcome.shares if any(sight.endpoints.get(name, 0) for name in outcome.shares) else {}
+    """Percent of each predictor, as they are: what the route says, while anybody answers.
+
+    Who is alone has all, without any gateway.
+    """
+    weights: Mapping[str, int] = outcome.shares
+    if len(arrangements) == 1 and not weights:
+        weights = traffic.effective([backend for one in arrangements for backend in backends(sight, one)])
+    elif not any(sight.endpoints.get(name, 0) for name in weights):
+        weights = {}
+    tracks = {
+        one.predictor.name: [name_of(sight.inference, one.predictor.name, track) for track in (STABLE, CANDIDATE)]
+        for one in arrangements
+    }
+    return traffic.percents({name: sum(weights.get(one, 0) for one in both) for name, both in tracks.items()})
 
 
 def _endpoint(
@@ -140,14 +149,13 @@ def _predictor(
     found = sight.deployments.get(name)
     said = dict(found.metadata.annotations) if found is not None else {}
     trouble = troubles.get(predictor.name) or arrangement.trouble or _unready(sight, arrangement)
-    percent = shares.get(name, 0) + shares.get(name_of(sight.inference, predictor.name, CANDIDATE), 0)
     return PredictorStatus(
         name=predictor.name,
         replicas=found.status.replicas if found is not None else 0,
         ready_replicas=sight.endpoints.get(name, 0),
         updated_replicas=found.status.updated_replicas if found is not None and found.is_observed else 0,
         traffic_weight=predictor.weight,
-        traffic_percent=percent,
+        traffic_percent=shares.get(predictor.name, 0),
         endpoint=place.address(sight, name),
         model_version=said.get(MODEL_VERSION, ""),
         image=said.get(IMAGE, ""),
@@ -190,6 +198,17 @@ def _routed(sight: Sight, arrangements: Sequence[Arrangement]) -> Trouble | None
     return Trouble(*refusal) if refusal is not None else None
 
 
+def _taken(sight: Sight) -> Trouble:
+    """What is to be said of a route that the gateway has taken."""
+    if sight.route is not None and traffic.drops_timeouts(sight.route):
+        return Trouble(
+            "TimeoutsDropped",
+            "the gateway accepted the HTTPRoute, but without spec.timeouts: HTTPRoutes of this cluster have no "
+            "timeouts; install Gateway API 1.2 or later",
+        )
+    return Trouble("Routed", "the gateway accepted the HTTPRoute")
+
+
 def _rolled_back(
     sight: Sight, conditions: tuple[Condition, ...], arrangements: Sequence[Arrangement]
 ) -> tuple[Condition, ...]:
@@ -198,7 +217,7 @@ def _rolled_back(
     if not rejected:
         if find(conditions, ROLLED_BACK) is None:
             return conditions
-        gone = Trouble("NotRolledBack", "what is served is what is wanted, or on its way")
+        gone = Trouble("NotRolledBack", "no version is rolled back")
         return _with(sight, conditions, ROLLED_BACK, gone)
     first = rejected[0]
     told = f"predictor {first.predictor.name}: ModelVersion {first.state.rejected}: {first.state.message}"

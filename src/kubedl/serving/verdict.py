@@ -41,16 +41,16 @@ PENDING = Verdict("Unknown")  # nobody has answered yet
 def judge(bounds: Bounds, figures: Figures) -> Verdict:
     """What the figures say of a candidate. What is not known yet is told without figures, which change all the time."""
     if figures.requests < bounds.min_requests:
-        return Verdict("Unknown", "TooFewRequests", f"fewer than {bounds.min_requests} requests seen")
+        return Verdict("Unknown", "TooFewRequests", f"fewer than {bounds.min_requests} requests (analysis.minRequests)")
     rate = figures.failures / figures.requests if figures.requests else 0.0
     seen = f"of {figures.requests} requests"
     if bounds.error_rate is not None and rate > bounds.error_rate:
-        message = f"{rate:.2%} {seen} failed; at most {bounds.error_rate:.2%} may"
+        message = f"{rate:.2%} {seen} failed, which exceeds analysis.errorRate ({bounds.error_rate:.2%})"
         return Verdict("Bad", "ErrorRate", message)
     if bounds.p99 is not None and figures.requests and figures.p99 is None:
-        return Verdict("Unknown", "NoMetrics", "nothing is known of how long requests took")
+        return Verdict("Unknown", "NoMetrics", "there are no metrics of latency")
     if bounds.p99 is not None and figures.p99 is not None and figures.p99 > bounds.p99:
-        message = f"the slowest hundredth {seen} took {spelled(figures.p99)} or more; {spelled(bounds.p99)} is the most"
+        message = f"p99 latency {spelled(figures.p99)} {seen} exceeds analysis.p99 ({spelled(bounds.p99)})"
         return Verdict("Bad", "Latency", message)
     return Verdict("Good", "WithinBounds", f"{rate:.2%} {seen} failed")
 
@@ -59,5 +59,5 @@ def spelled(time: timedelta) -> str:
     """For people."""
     seconds = time.total_seconds()
     if time == timedelta.max:
-        return "longer than is measured"
+        return "above the largest histogram bucket"
     return f"{seconds * 1000:g} ms" if seconds < 1 else f"{seconds:g} s"

@@ -151,7 +151,7 @@ async def test_what_prometheus_should_not_say_is_no_figure(
     async def answer(_: web.Request) -> web.Response:
         return web.Response(body=body)
 
-    with pytest.raises(UnmeasuredError, match="does not answer with numbers") as refusal:
+    with pytest.raises(UnmeasuredError, match="is not a number") as refusal:
         await Prometheus(session, await serve(answer)).figures(TARGET, SINCE, NOW)
     assert "secret" not in str(refusal.value)
 
@@ -168,7 +168,7 @@ async def test_another_answer_than_200_is_no_figure(serve: Serve, session: aioht
 
 
 async def test_nobody_there_is_no_figure(session: aiohttp.ClientSession) -> None:
-    with pytest.raises(UnmeasuredError, match="nobody answers"):
+    with pytest.raises(UnmeasuredError, match="request for metrics failed"):
         await Prometheus(session, "http://127.0.0.1:1").figures(TARGET, SINCE, NOW)
 
 
@@ -189,7 +189,7 @@ async def test_an_answer_without_end_is_no_figure(
             await response.write(b" " * 4095 + b"\n")
             await asyncio.sleep(0)
 
-    with pytest.raises(UnmeasuredError, match="no end"):
+    with pytest.raises(UnmeasuredError, match="is larger than"):
         await kind(session, await serve(answer)).figures(TARGET, SINCE, NOW)
 
 
@@ -202,7 +202,7 @@ async def test_no_more_of_a_page_is_kept_than_is_needed(
     async def answer(_: web.Request) -> web.Response:
         return web.Response(body=line)
 
-    with pytest.raises(UnmeasuredError, match="not one of metrics"):
+    with pytest.raises(UnmeasuredError, match="has no metrics"):
         await GatewayPage(session, await serve(answer)).figures(TARGET, SINCE, NOW)
 
 
@@ -267,5 +267,5 @@ async def test_a_page_that_cannot_be_read_is_no_figure(serve: Serve, session: ai
     async def answer(_: web.Request) -> web.Response:
         return web.Response(text=page(3, 0).replace(" 3", " many"))
 
-    with pytest.raises(UnmeasuredError, match="not one of metrics"):
+    with pytest.raises(UnmeasuredError, match="has no metrics"):
         await GatewayPage(session, await serve(answer)).figures(TARGET, SINCE, NOW)

@@ -16,7 +16,7 @@ GOOD = 'x{namespace="$namespace",service=~"$service$$"}[$since]'
 
 def test_an_inference_has_no_words_of_its_own() -> None:
     """Its user would learn what others do."""
-    assert set(Analysis.__struct_fields__) == {"error_rate", "p99", "min_requests"}
+    assert set(Analysis.__struct_fields__) == {"error_rate", "p99", "min_requests", "deadline_seconds"}
 
 
 @pytest.mark.parametrize("name", KNOWN)

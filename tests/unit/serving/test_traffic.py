@@ -1,6 +1,7 @@
 """Shares of an Inference's requests, and the route that tells gateways of them."""
 
 from datetime import UTC, datetime, timedelta
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
@@ -18,6 +19,7 @@ from kubedl.serving.traffic import (
     HTTPRoute,
     effective,
     hostname,
+    percents,
     refusal,
     route,
     says,
@@ -30,7 +32,7 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 GATEWAY = GatewayRef("public", "gateways")
 OWNER = {"apiVersion": "serving.kubedl.io/v1alpha1", "kind": "Inference", "name": "hello", "uid": "u"}
 
-BACKENDS = st.lists(st.tuples(st.integers(0, 100), st.booleans()), max_size=16).map(
+BACKENDS = st.lists(st.tuples(st.integers(0, 100) | st.integers(0, 10_000), st.booleans()), max_size=16).map(
     lambda drawn: [Backend(f"p{number}", 8080, weight, ready) for number, (weight, ready) in enumerate(drawn)]
 )
 
@@ -68,11 +70,12 @@ def parent(generation: int = 1, name: str = GATEWAY.name, **conditions: str) -> 
         ((30, 50, 20), (1,), [60, 0, 40]),
         ((30, 50, 20), (0, 1), [0, 0, 100]),
         ((30, 50, 20), (0, 1, 2), [0, 0, 0]),
-        ((1, 1, 1), (), [34, 33, 33]),
-        ((100, 100, 100), (), [34, 33, 33]),
+        ((1, 1, 1), (), [1, 1, 1]),
+        ((100, 100, 100), (), [1, 1, 1]),
         ((100, 0), (), [100, 0]),
         ((100, 0), (0,), [0, 0]),
-        ((100, 100, 1), (), [50, 49, 1]),
+        ((100, 100, 1), (), [100, 100, 1]),
+        ((990, 10, 9000), (), [99, 1, 900]),  # a hundredth of a tenth
         ((7,), (), [100]),
         ((), (), []),
     ],
@@ -84,22 +87,43 @@ def test_shares(weights: tuple[int, ...], gone: tuple[int, ...], expected: list[
 @given(BACKENDS)
 @tried(300)
 def test_the_whole_is_shared_among_the_ready(shared: list[Backend]) -> None:
-    """All of it, by those alone that are ready and wanted, each of them at least a hundredth."""
-    shares = effective(shared)
+    """All of it, by those alone that are ready and wanted; in percent, each of them has at least one."""
+    weights = effective(shared)
     takers = {one.name for one in shared if one.ready and one.weight}
-    assert sum(shares.values()) == (100 if takers else 0)
-    assert {name for name, share in shares.items() if share} == takers
+    assert {name for name, weight in weights.items() if weight} == takers
+    assert {name for name, percent in percents(weights).items() if percent} == takers
+    assert sum(percents(weights).values()) == (100 if takers else 0)
 
 
 @given(BACKENDS)
 @tried(300)
-def test_shares_are_as_near_to_the_wish_as_hundredths_allow(shared: list[Backend]) -> None:
+def test_shares_are_exact(shared: list[Backend]) -> None:
+    """Gateways divide by the sum, so nothing needs to be rounded; no weight is larger than Gateway API allows."""
+    takers = {one.name: one.weight for one in shared if one.ready and one.weight}
+    weights = effective(shared)
+    for name, weight in takers.items():
+        assert Fraction(weights[name], sum(weights.values())) == Fraction(weight, sum(takers.values()))
+        assert weights[name] <= 1_000_000
+
+
+@given(BACKENDS)
+@tried(300)
+def test_percents_are_as_near_to_the_weights_as_whole_ones_can_be(shared: list[Backend]) -> None:
     """Each within one of its exact share, or within as many as had to be given to those under one."""
     takers = {one.name: one.weight for one in shared if one.ready and one.weight}
-    total, shares = sum(takers.values()), effective(shared)
+    total, told = sum(takers.values()), percents(effective(shared))
     small = sum(weight * 100 < total for weight in takers.values())
     for name, weight in takers.items():
-        assert abs(shares[name] - weight * 100 / total) < 1 + small
+        assert abs(told[name] - weight * 100 / total) < 1 + small
+
+
+@pytest.mark.parametrize("weight", [2, 10, 50])
+@pytest.mark.parametrize("percent", [1, 5, 100])
+def test_a_small_part_of_a_small_share_is_as_small_as_asked(weight: int, percent: int) -> None:
+    """One percent of a predictor with a tenth of the requests is a thousandth, and not a hundredth."""
+    parts = backends(weight * (100 - percent), weight * percent, (100 - weight) * 100)
+    weights = effective(parts)
+    assert weights["p1"] / sum(weights.values()) == pytest.approx(weight * percent / 10_000)
 
 
 @given(BACKENDS)
@@ -225,10 +249,10 @@ def test_a_moment_that_cannot_be_read_is_now(written: str) -> None:
         (parent(Accepted="True", ResolvedRefs="True"), None),
         (parent(Accepted="False"), ("AcceptedFalse", "HTTPRoute hello: m")),
         (parent(Accepted="True", ResolvedRefs="False"), ("ResolvedRefsFalse", "HTTPRoute hello: m")),
-        ({}, ("GatewaySilent", "no gateway gateways/public has taken HTTPRoute hello")),
+        ({}, ("GatewaySilent", "Gateway gateways/public has not accepted HTTPRoute hello yet")),
         (
             parent(name="another", Accepted="True"),
-            ("GatewaySilent", "no gateway gateways/public has taken HTTPRoute hello"),
+            ("GatewaySilent", "Gateway gateways/public has not accepted HTTPRoute hello yet"),
         ),
     ],
 )

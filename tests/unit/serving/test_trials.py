@@ -309,5 +309,7 @@ def test_wherever_it_dies_a_version_is_promoted_once(runner: asyncio.Runner, har
             stage.look((number, harm))
         stage.start()
         stage.settle()
+        stage.serves(MAIN)  # the cluster has followed once more: how pods are replaced may have been written anew
+        stage.settle()
         left(stage)
         assert stage.predictors["main"].model_version == "v2"
