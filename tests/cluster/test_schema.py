@@ -113,7 +113,7 @@ def test_columns(cluster: Cluster, namespace: str, quiet_jobs: str) -> None:
     cluster.api.call("PUT", f"{quiet_jobs}/tf-mnist-estimator/status", made)
 
     head, line = cluster.kubectl("get", f"tfjobs.{UNSERVED}", "-n", namespace).splitlines()
-    assert head.split() == ["NAME", "STATE", "AGE", "MAX-LIFETIME", "MODEL-VERSION"]
+    assert head.split() == ["NAME", "STATE", "READY", "RESTARTS", "REASON", "MODEL-VERSION", "AGE"]
     assert line.split()[:2] + line.split()[3:] == ["tf-mnist-estimator", "Running", "3600", "mnist-1"]
     wide = cluster.kubectl("get", f"tfjobs.{UNSERVED}", "-n", namespace, "-o", "wide").splitlines()
     assert wide[0].split()[-2:] == ["READY", "QUEUE"]

@@ -194,12 +194,20 @@ class JobStatus(Record, frozen=True):
     """What the operator knows about a job. All that must outlive a restart of the operator is here."""
 
     state: Annotated[State | None, Meta(description="What the job is doing, in a word.")] = None
-    reason: Annotated[str, Meta(description="Why it is in this state.")] = ""
+    reason: Annotated[str, Meta(description="Why it is in this state, in a word for programs.")] = ""
+    message: Annotated[
+        str,
+        Meta(description="Why the job waits or how it ended, in one line; the conditions have all of it."),
+    ] = ""
     ready: Annotated[str, Meta(description="Pods that are ready, of those wanted.")] = ""
     conditions: Conditions = ()
     replica_statuses: Annotated[Mapping[str, ReplicaStatus], Meta(description="How the replicas are, by role.")] = {}
     attempt: Annotated[int, Meta(description="How often the whole job was restarted.")] = 0
     retries: Annotated[int, Meta(description="What counts against backoffLimit.")] = 0
+    restarts: Annotated[
+        int | None,
+        Meta(description="How often pods were replaced or containers restarted, for whatever reason."),
+    ] = None
     start_time: Annotated[datetime | None, Meta(description="When the job began, or was last resumed.")] = None
     completion_time: Annotated[datetime | None, Meta(description="When it ended.")] = None
     model_version_name: Annotated[str, Meta(description="The model version that the job left behind.")] = ""

@@ -80,14 +80,21 @@ def number_rules(replicas_field: str, required: Sequence[str], bounds: Mapping[s
 
 
 def job_columns() -> tuple[Column, ...]:
-    """What `kubectl get` prints of a job; the last two with `-o wide`."""
+    """What `kubectl get` prints of a job; the last one with `-o wide`."""
     return (
-        Column("State", "string", ".status.state"),
-        Column("Age", "date", ".metadata.creationTimestamp"),
-        Column("Max-Lifetime", "integer", ".spec.activeDeadlineSeconds", description="Seconds that the job may run."),
-        Column("Model-Version", "string", ".status.modelVersionName"),
-        Column("Ready", "string", ".status.ready", priority=1, description="Pods that are ready, of those wanted."),
-        Column("Queue", "string", ".spec.schedulingPolicy.queue", priority=1),
+        Column("State", "string", ".status.state", description="What the job is doing."),
+        Column("Ready", "string", ".status.ready", description="Pods that are ready, of those wanted."),
+        Column("Restarts", "integer", ".status.restarts", description="Pods replaced and containers restarted."),
+        Column("Reason", "string", ".status.message", description="Why the job waits, or how it ended."),
+        Column("Model-Version", "string", ".status.modelVersionName", description="The ModelVersion that it created."),
+        Column("Age", "date", ".metadata.creationTimestamp", description="How long ago the job was created."),
+        Column(
+            "Max-Lifetime",
+            "integer",
+            ".spec.activeDeadlineSeconds",
+            priority=1,
+            description="Seconds that the job may run (activeDeadlineSeconds).",
+        ),
     )
 
 

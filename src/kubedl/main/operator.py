@@ -58,6 +58,7 @@ GRANTS = (
     Grant("", ("services",), ("delete",), "TensorBoards whose time is over."),
     Grant("", ("nodes",), FOLLOW, "Notice nodes that are lost.", cluster_scoped=True),
     Grant("", ("events",), ("get", "create", "patch"), "Tell people what happened."),
+    Grant("", ("events",), ("list",), "Say why the pods of a job do not start."),
     *(grant for kind in all_kinds() for grant in kind.grants),
     *caching.GRANTS,
     *modelling.GRANTS,

@@ -3,28 +3,17 @@
 Both are words for people. Nothing that is decided depends on them, so whatever goes wrong here is silence.
 """
 
-import asyncio
-from collections.abc import Awaitable
-from contextlib import suppress
 from dataclasses import dataclass
-from typing import TypeVar
 
 from kubedl.api.model import BuildProgress
 from kubedl.kube.client import Client
-from kubedl.kube.errors import ApiError
 from kubedl.models.build_pod import CONTAINER
-from kubedl.wire import codec
-from kubedl.wire.core import EVENTS, PODS, Pod
-from kubedl.wire.meta import Record
+from kubedl.runtime.pod_events import last_event, patiently
+from kubedl.wire.core import PODS, Pod
 from kubedl.wire.pattern import Pattern
 
-PATIENCE = 3.0  # seconds; the kubelet of a lost node answers never
 LONGEST_LINE = 512  # bytes of a log
-MOST_EVENTS = 50
 PROGRESS = Pattern(r"progress ([0-9]{1,18})/([0-9]{1,18}) ", LONGEST_LINE)
-NOT_OF_MOUNTS = ("Failed", "FailedScheduling", "BackOff")  # the pod's own status says these better
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -38,20 +27,11 @@ class Heard:
 NOTHING = Heard()
 
 
-class Happening(Record, frozen=True):
-    """An event about a pod."""
-
-    type: str = ""
-    reason: str = ""
-    message: str = ""
-    last_timestamp: str | None = None
-
-
 async def ask(client: Client, pod: Pod) -> Heard:
     """Ask about a pod that has not ended."""
     if pod.status.phase == "Running":
-        return Heard(progress=await _patiently(_progress(client, pod)))
-    return Heard(warning=await _patiently(_warning(client, pod)) or "")
+        return Heard(progress=await patiently(_progress(client, pod)))
+    return Heard(warning=await _warning(client, pod))
 
 
 def read_progress(text: str) -> BuildProgress | None:
@@ -68,16 +48,5 @@ async def _progress(client: Client, pod: Pod) -> BuildProgress | None:
 
 async def _warning(client: Client, pod: Pod) -> str:
     """The last word of the kubelet: a volume that cannot be mounted, a Secret that is not there."""
-    params = {"fieldSelector": f"involvedObject.uid={pod.metadata.uid}", "limit": str(MOST_EVENTS)}
-    page = await client.page(EVENTS, pod.metadata.namespace, params)
-    said = [codec.decode(item, Happening) for item in page.items or ()]
-    warnings = [one for one in said if one.type == "Warning" and one.reason not in NOT_OF_MOUNTS]
-    last = max(warnings, key=lambda one: one.last_timestamp or "", default=None)
-    return f"{last.reason}: {last.message}" if last is not None else ""
-
-
-async def _patiently(work: Awaitable[T | None]) -> T | None:
-    with suppress(ApiError, TimeoutError, *codec.UNREADABLE):
-        async with asyncio.timeout(PATIENCE):
-            return await work
-    return None
+    last = await last_event(client, pod)
+    return f"{last.reason}: {last.message}" if last is not None and last.is_warning else ""

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -20,9 +20,10 @@ from kubedl.kube.errors import AlreadyExistsError, ApiError, ForbiddenError, Inv
 from kubedl.runtime.events import Recorder, Reference
 from kubedl.runtime.store import OwnerKey, Store
 from kubedl.runtime.writer import OccupiedError, Writer, merge_changes
-from kubedl.training import companions, model_version, pods, services, tally
+from kubedl.training import companions, model_version, pods, services, tally, waiting
 from kubedl.training.addons import tensorboard
 from kubedl.training.kind import Kind
+from kubedl.training.listening import Listening
 from kubedl.training.nodes import NodeView
 from kubedl.training.plan import Creation, Plan
 from kubedl.training.planner import plan, without_version
@@ -68,6 +69,7 @@ class JobController:
         self._settings = settings
         self._clock = clock
         self._nodes = NodeView(caches.nodes, settings)
+        self._listening = Listening()
         self._told: set[str] = set()  # pods that were told to go while they ran, by uid
 
     def job_of(self, found: Pod | Service) -> Iterable[Key]:
@@ -92,6 +94,10 @@ class JobController:
         if snapshot is None:
             return None
         decided = plan(snapshot)
+        if decided.inquire is not None:
+            job, pod, now = snapshot.job.uid, decided.inquire, snapshot.now
+            snapshot = replace(snapshot, heard=await self._listening.ask(self._writer.client, job, pod, now))
+            decided = plan(snapshot)
         await self._apply(snapshot, decided)
         if decided.wake_at is None:
             return None
@@ -116,6 +122,8 @@ class JobController:
             settings=self._settings,
             cache=self._caches.backends.get(cache) if cache is not None else None,
             outage=self._nodes.outage(now) if lost else None,
+            heard=self._listening.heard(uid),
+            told_at=self._listening.told_at(uid),
         )
 
     def job_changed(self, old: TrainingJob | None, new: TrainingJob | None) -> None:
@@ -125,6 +133,8 @@ class JobController:
         """
         if old is not None and (new is None or _is_suspended(old) > _is_suspended(new)):
             self._forget(OwnerKey.itself(old))
+        if old is not None and (new is None or new.metadata.uid != old.metadata.uid):
+            self._listening.forget(old.metadata.uid)
 
     def pod_changed(self, old: Pod | None, new: Pod | None) -> None:
         """Remember who was told to go: a quick one ends in the same second, and its last word does not say why.
@@ -166,7 +176,7 @@ class JobController:
             if refusal is not None:
                 status = tally.uncount(status, decided.creations)
             status = _blocked(status, made.metadata.generation, refusal, snapshot.now, PODS.kind)
-        await self._write_status(made, status)
+        await self._write_status(made, waiting.refused(status, made.metadata.generation, snapshot.now))
         for event in decided.events:
             self._recorder.event(self._reference(made), event.type, event.reason, event.message)
         await _all(
@@ -186,7 +196,7 @@ class JobController:
             left = await model_version.leave(self._writer.client, snapshot.kind, snapshot.job, commit)
         except (ForbiddenError, InvalidError, OccupiedError) as refusal:
             status = _blocked(otherwise, made.metadata.generation, refusal, snapshot.now, MODEL_VERSIONS.kind)
-            await self._write_status(made, status)
+            await self._write_status(made, waiting.refused(status, made.metadata.generation, snapshot.now))
             raise
         return decided if left else without_version(decided)
 
@@ -234,6 +244,7 @@ class JobController:
         changes = merge_changes(codec.plain(made.status), codec.plain(status))
         if changes:
             await self._writer.patch_status(self.kind.resource, made, changes)
+            self._listening.written(made.metadata.uid, made.status, status, self._clock().replace(microsecond=0))
 
     def _reference(self, made: TrainingJob) -> Reference:
         meta, resource = made.metadata, self.kind.resource

@@ -58,6 +58,7 @@ class Plan:
     wake_at: datetime | None = None
     confirm: tuple[str, ...] = ()  # pods that must really be gone, else the whole plan is void
     without_model: JobStatus | None = None  # a model version comes before the end; the status if it is refused
+    inquire: Pod | None = None  # whose Events tell why it does not start, if anything does; plan again with the answer
 
 
 @dataclass
@@ -75,6 +76,7 @@ class Draft:
     wake_at: datetime | None = None
     confirm: list[str] = field(default_factory=list)
     without_model: JobStatus | None = None
+    inquire: Pod | None = None
     given_up: frozenset[Replica] = frozenset()  # failed for good, and the job goes on without them
     moved: bool = False  # replicas go to their next attempt, which must be written before anything of it is made
 
@@ -96,9 +98,9 @@ class Draft:
         self.set(conditions=set_condition(self.status.conditions, new, self.snapshot.now))
         return before is None or before.status != status
 
-    def state(self, state: State, reason: str) -> None:
+    def state(self, state: State, reason: str, message: str = "") -> None:
         """What people see at a glance."""
-        self.set(state=state, reason=reason)
+        self.set(state=state, reason=reason, message=message)
 
     def event(self, kind: EventType, reason: str, message: str) -> None:
         """Tell people."""
@@ -129,4 +131,5 @@ class Draft:
             wake_at=self.wake_at,
             confirm=tuple(self.confirm),
             without_model=self.without_model,
+            inquire=self.inquire,
         )

@@ -10,7 +10,7 @@ import msgspec
 
 from kubedl.api.conditions import find, is_finished, is_true
 from kubedl.api.training import TrainingJob
-from kubedl.training import addons, late_edits, lost_nodes, model_version, repair, tally
+from kubedl.training import addons, ending, late_edits, lost_nodes, model_version, repair, tally, waiting
 from kubedl.training.addons import cache, code, sync_status
 from kubedl.training.plan import Creation, Draft, Event, Plan
 from kubedl.training.policies import clean, success, ttl
@@ -43,9 +43,10 @@ def plan(snapshot: Snapshot) -> Plan:
 
 def without_version(decided: Plan) -> Plan:
     """The plan of a success that leaves no model version after all; the job says so."""
-    message = "no ModelVersion was made: the replica that writes the model never mounted its storage"
+    message = "no ModelVersion was created: the replica that writes the model never mounted its storage"
+    whole = f"{decided.status.message}; {message}"
     conditions = (
-        msgspec.structs.replace(one, message=f"{one.message}; {message}") if one.type == "Succeeded" else one
+        msgspec.structs.replace(one, message=whole) if one.type in ("Succeeded", "Complete") else one
         for one in decided.status.conditions
     )
     status = msgspec.structs.replace(decided.status, model_version_name="", conditions=tuple(conditions))
@@ -53,7 +54,7 @@ def without_version(decided: Plan) -> Plan:
     return replace(decided, status=status, events=(Event("Warning", "ModelNotMounted", message), *told))
 
 
-def _refusal(made: TrainingJob) -> repair.Outcome | None:
+def _refusal(made: TrainingJob) -> ending.Outcome | None:
     # An edit does not end a job that runs: it is ignored, which the condition EditIgnored says, or if it keeps a pod
     # from being made, the condition Blocked.
     if made.status.start_time is not None:
@@ -78,8 +79,7 @@ def _run(draft: Draft) -> None:
         return
     limit = deadline(draft.status.start_time, spec.active_deadline_seconds)
     if limit is not None and snapshot.now >= limit:
-        message = f"the job was active for longer than {spec.active_deadline_seconds} seconds"
-        _fail(draft, sightings, "DeadlineExceeded", message)
+        _fail(draft, sightings, "DeadlineExceeded", ending.deadline(draft, limit))
         return
     draft.wake(limit)
     if outcome is None:
@@ -92,9 +92,10 @@ def _run(draft: Draft) -> None:
     tally.count(draft, sightings)
     tally.forget(draft)
     _describe(draft, tally.running(sightings))
+    waiting.describe(draft, sightings)
 
 
-def _learn_commit(draft: Draft, sightings: list[Sighting]) -> repair.Outcome | None:
+def _learn_commit(draft: Draft, sightings: list[Sighting]) -> ending.Outcome | None:
     """Write down which commit of its code the job runs; returns why it fails if the code cannot be had."""
     made = draft.snapshot.job.made
     if made.status.code_revision or not code.is_wanted(made) or code.is_ignored(draft.status):
@@ -163,8 +164,7 @@ def _describe(draft: Draft, running: int) -> None:
         draft.condition("Running", False, "JobRestarting", message)
         draft.state("Restarting", cause.reason if cause is not None else "")
     elif not is_true(draft.status.conditions, "Running"):
-        waiting = is_true(draft.status.conditions, "WaitingForCache")
-        draft.state("Created", "WaitingForCache" if waiting else "WaitingForPods")
+        draft.state("Created", waiting.NOTHING_SAID)
 
 
 def _succeed(draft: Draft, sightings: list[Sighting]) -> None:
@@ -172,18 +172,19 @@ def _succeed(draft: Draft, sightings: list[Sighting]) -> None:
     if job.spec.model_version is not None:
         draft.without_model = draft.status
         draft.set(model_version_name=model_version.name_of(job))
-        draft.event("Normal", "ModelVersionCreated", f"the job left ModelVersion {model_version.name_of(job)}")
-    draft.condition("Succeeded", True, "JobSucceeded", "the job is done")
-    draft.condition("Complete", True, "JobSucceeded", "the job is done")
-    draft.event("Normal", "JobSucceeded", "the job is done")
-    draft.state("Succeeded", "JobSucceeded")
+        draft.event("Normal", "ModelVersionCreated", f"created ModelVersion {model_version.name_of(job)}")
+    message = ending.success(draft, sightings)
+    draft.condition("Succeeded", True, "JobSucceeded", message)
+    draft.condition("Complete", True, "JobSucceeded", message)
+    draft.event("Normal", "JobSucceeded", message)
+    draft.state("Succeeded", "JobSucceeded", ending.without_version(message))
     _end(draft, sightings, "JobSucceeded")
 
 
 def _fail(draft: Draft, sightings: list[Sighting], reason: str, message: str) -> None:
     draft.condition("Failed", True, reason, message)
     draft.event("Warning", reason, message)
-    draft.state("Failed", reason)
+    draft.state("Failed", reason, waiting.headline(reason, message))
     _end(draft, sightings, reason)
 
 
@@ -193,7 +194,8 @@ def _end(draft: Draft, sightings: list[Sighting], reason: str) -> None:
     draft.condition("Blocked", False, reason)
     draft.condition("WaitingForCache", False, reason)
     draft.condition(lost_nodes.CONDITION, False, reason)
-    draft.set(completion_time=draft.snapshot.now)
+    draft.condition(waiting.PODS_READY, False, reason)
+    draft.set(completion_time=draft.snapshot.now, restarts=waiting.restarts(draft, sightings))
     draft.creations.clear()
     tally.count(draft, sightings, ended=True)
     _after_the_end(draft)
@@ -228,6 +230,7 @@ def _suspend(draft: Draft) -> None:
         draft.condition("WaitingForCache", False, "JobSuspended")
         draft.condition(lost_nodes.CONDITION, False, "JobSuspended")
         draft.condition(late_edits.CONDITION, False, "JobSuspended")  # what was edited holds from the resume on
+        draft.condition(waiting.PODS_READY, False, "JobSuspended", "the job is suspended")
         draft.set(start_time=None)
         draft.state("Suspended", "JobSuspended")
     elif not leaving:

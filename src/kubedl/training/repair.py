@@ -9,8 +9,9 @@ from dataclasses import replace
 import msgspec
 
 from kubedl.api.training import ReplicaStatus, RestartScope
-from kubedl.training import labels, lost_nodes, tally
+from kubedl.training import ending, labels, lost_nodes, tally
 from kubedl.training.addons import sync_status
+from kubedl.training.ending import Outcome
 from kubedl.training.job import Job, Replica
 from kubedl.training.plan import Draft
 from kubedl.training.policies import backoff, success
@@ -20,8 +21,6 @@ from kubedl.training.policies.incident import judge_together
 from kubedl.training.policies.moment import LONG_AGO
 from kubedl.training.snapshot import Sighting, Snapshot
 from kubedl.wire.core import Pod
-
-Outcome = tuple[str, str]  # reason and message of a job that fails
 
 
 def scope(snapshot: Snapshot) -> RestartScope:
@@ -48,7 +47,7 @@ def repair(draft: Draft, sightings: list[Sighting]) -> tuple[Outcome | None, lis
     # What counts against the limit: replacements so far, and restarts in place of those that run.
     retries = draft.status.retries + sum(tally.restarts(snapshot.job, sighting) for sighting in sightings)
     if outcome is None and backoff.exceeded(retries, snapshot.job.spec.backoff_limit):
-        outcome = _limit_reached(draft)
+        outcome = ending.limit_reached_in_place(snapshot.job, sightings)
     if outcome is None:
         _remove_old(draft, sightings)
         lost_nodes.tell(draft)
@@ -79,14 +78,16 @@ def _each(draft: Draft, sightings: list[Sighting], failures: list[Failure]) -> O
     for failure in _without_given_up(draft, sightings, failures):
         if failure.cost is Cost.JOB:
             _move_on(draft, moved)
-            return "ReplicaFailed", f"{_name(failure.replica)} {failure.text}"
+            return "ReplicaFailed", f"{job.pod_name(failure.replica)} {failure.text}"
         before = draft.status.replica_statuses.get(failure.replica.role, ReplicaStatus()).attempts
         if not _due(draft, failure, before.get(str(failure.replica.index), 0)):
             continue
         _count(draft, failure, tally.restarts(job, seen[failure.replica]))
         moved.append(seen[failure.replica])
-        if not backoff.exceeded(draft.status.retries, job.spec.backoff_limit):
-            _tell(draft, failure, "ReplicaReplaced", "it is replaced")
+        if backoff.exceeded(draft.status.retries, job.spec.backoff_limit):
+            _move_on(draft, moved)
+            return ending.limit_reached(job, failure)
+        _tell(draft, failure, "ReplicaReplaced", "it is replaced")
     _move_on(draft, moved)
     return None
 
@@ -104,13 +105,14 @@ def _together(draft: Draft, sightings: list[Sighting], failures: list[Failure]) 
     if cause is None:
         return None
     if cause.cost is Cost.JOB:
-        return "ReplicaFailed", f"{_name(cause.replica)} {cause.text}"
+        return "ReplicaFailed", f"{snapshot.job.pod_name(cause.replica)} {cause.text}"
     if not _due(draft, cause, draft.status.attempt):
         return None
     _count(draft, cause, sum(tally.restarts(snapshot.job, sighting) for sighting in sightings))
     _move_all_on(draft, sightings)
-    if not backoff.exceeded(draft.status.retries, snapshot.job.spec.backoff_limit):
-        _tell(draft, cause, "JobRestarting", f"all {snapshot.job.size} replicas are restarted")
+    if backoff.exceeded(draft.status.retries, snapshot.job.spec.backoff_limit):
+        return ending.limit_reached(snapshot.job, cause)
+    _tell(draft, cause, "JobRestarting", f"all {snapshot.job.size} replicas are restarted")
     return None
 
 
@@ -233,16 +235,11 @@ def _highest(sighting: Sighting) -> int:
     return max([sighting.attempt, *found])
 
 
-def _limit_reached(draft: Draft) -> Outcome:
-    limit = draft.snapshot.job.spec.backoff_limit
-    return "BackoffLimitExceeded", f"failed replicas were tried again {limit} times, which is the limit"
-
-
 def _tell(draft: Draft, failure: Failure, reason: str, consequence: str) -> None:
     limit = draft.snapshot.job.spec.backoff_limit
     used = f"retry {draft.status.retries}" + (f" of {limit}" if limit is not None else "")
     cost = "not counted as a retry" if failure.cost is Cost.NOTHING else used
-    message = f"{_name(failure.replica)} {failure.text}; {consequence} ({cost})"
+    message = f"{draft.snapshot.job.pod_name(failure.replica)} {failure.text}; {consequence} ({cost})"
     draft.condition("Restarting", True, reason, message)
     draft.event("Warning", reason, message)
 
@@ -253,7 +250,3 @@ def _remove_old(draft: Draft, sightings: list[Sighting]) -> None:
     for pod in draft.snapshot.pods:
         if pod.metadata.uid not in wanted:
             remove(draft, pod)
-
-
-def _name(replica: Replica) -> str:
-    return f"{replica.role.lower()} {replica.index}"

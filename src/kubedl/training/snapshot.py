@@ -7,6 +7,7 @@ from functools import cached_property
 
 from kubedl.api.cache import CacheBackend
 from kubedl.api.model_volumes import NO_FILE_SYSTEMS, FileSystems
+from kubedl.training.diagnosis import Heard
 from kubedl.training.job import Job, Replica
 from kubedl.training.kind import Kind
 from kubedl.training.policies.outage import Outage
@@ -42,6 +43,8 @@ class Snapshot:
     settings: Settings
     cache: CacheBackend | None = None  # that the job uses, if it is there
     outage: Outage | None = None  # too many nodes are lost at once to give up the pods there
+    heard: Heard | None = None  # what the kubelet's Events said last, about one pod
+    told_at: datetime | None = None  # when this operator last changed what the job says it waits for
 
     @cached_property
     def pod_by_name(self) -> dict[str, Pod]:

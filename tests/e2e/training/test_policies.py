@@ -12,6 +12,7 @@ from tests.e2e.training.jobs import API_VERSION
 from tests.e2e.workspace import Workspace
 
 NAME = "policies"
+POD = f"{NAME}-worker-0"
 DEADLINE = 120
 NO_RETRY = {"backoffLimit": 0}
 HUNGRY = ("python3", "-c", "blocks = [bytearray(1 << 20) for _ in range(1 << 14)]")
@@ -77,8 +78,8 @@ def trial(workspace: Workspace, operator: Operator, base_image: str) -> Trial:
 @pytest.mark.parametrize(
     ("retryable", "expected", "retries"),
     [
-        ("41-43", "failed replicas were tried again 0 times, which is the limit", 1),
-        ("41", "worker 0 failed with exit code 42 in init container fetch", 0),
+        ("41-43", f"backoffLimit (0) reached: {POD} failed with exit code 42 in init container fetch", 1),
+        ("41", f"{POD} failed with exit code 42 in init container fetch", 0),
     ],
 )
 def test_exit_codes_of_an_init_container(trial: Trial, retryable: str, expected: str, retries: int) -> None:
@@ -90,8 +91,8 @@ def test_exit_codes_of_an_init_container(trial: Trial, retryable: str, expected:
 @pytest.mark.parametrize(
     ("policy", "expected", "retries"),
     [
-        ("Retry", "failed replicas were tried again 0 times, which is the limit", 1),
-        ("Fail", "worker 0 failed with exit code 137 (OOMKilled)", 0),
+        ("Retry", f"backoffLimit (0) reached: {POD} failed with exit code 137 (OOMKilled)", 1),
+        ("Fail", f"{POD} failed with exit code 137 (OOMKilled)", 0),
     ],
 )
 def test_want_of_memory(trial: Trial, policy: str, expected: str, retries: int) -> None:

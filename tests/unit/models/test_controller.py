@@ -261,7 +261,7 @@ def test_a_pod_that_does_not_start_is_explained_by_its_events(runner: asyncio.Ru
     stage.client.events = [
         {"type": "Warning", "reason": "FailedMount", "message": "old", "lastTimestamp": "2026-01-01T12:00:01Z"},
         {"type": "Warning", "reason": "FailedMount", "message": MISSING, "lastTimestamp": "2026-01-01T12:00:09Z"},
-        {"type": "Normal", "reason": "Pulled", "message": "x", "lastTimestamp": "2026-01-01T13:00:00Z"},
+        {"type": "Normal", "reason": "Pulled", "message": "x", "lastTimestamp": "2026-01-01T12:00:05Z"},
         {"type": "Warning", "reason": "FailedScheduling", "message": "x", "lastTimestamp": None},
     ]
     stage.look()

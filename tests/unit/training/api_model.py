@@ -12,10 +12,11 @@ from typing import Any, Literal
 
 import msgspec
 
+from kubedl.kube.client import Page
 from kubedl.kube.errors import AlreadyExistsError, ConflictError, ForbiddenError, NotFoundError, UnsureError
 from kubedl.training.policies.moment import later
 from kubedl.wire import codec
-from kubedl.wire.core import PODS, Pod, PodStatus
+from kubedl.wire.core import EVENTS, PODS, Pod, PodStatus
 from kubedl.wire.meta import Key, Resource
 
 GRACE = timedelta(seconds=30)
@@ -118,6 +119,8 @@ class ClientModel:
     harm: tuple[int, Harm] | None = None
     writes: int = 0
     dead: bool = False
+    events: list[Body] = field(default_factory=list)  # about pods, as a kubelet would write them
+    questions: int = 0  # about events, so far
 
     async def get(self, resource: Resource[Any], key: Key) -> Any:  # noqa: ANN401 - whatever it is
         found = self.api.find(resource, key)
@@ -127,6 +130,14 @@ class ClientModel:
             whole = merged(dict(self.api.bodies.get(found.metadata.uid, {})), codec.plain(found))
             return resource.decoder.decode(codec.encode(whole))
         return found
+
+    async def page(self, resource: Resource[Any], namespace: str, params: Mapping[str, str]) -> Page:
+        """Events about one pod."""
+        assert (resource, bool(namespace)) == (EVENTS, True)
+        self.questions += 1
+        uid = params["fieldSelector"].partition("=")[2]
+        about = [event for event in self.events if event["involvedObject"]["uid"] == uid]
+        return codec.decode(codec.encode({"metadata": {}, "items": about}), Page)
 
     async def create(self, resource: Resource[Any], namespace: str, body: Body) -> Any:  # noqa: ANN401
         assert namespace == body["metadata"].get("namespace", "")

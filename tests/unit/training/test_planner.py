@@ -39,7 +39,7 @@ def test_a_new_job_gets_its_service_and_the_role_that_waits_for_nobody() -> None
     decided = decide(JOB, has_service=False)
     assert decided.create_service
     assert made(decided) == [("PS", 0, 0)]
-    assert (decided.status.state, decided.status.reason) == ("Created", "WaitingForPods")
+    assert (decided.status.state, decided.status.reason) == ("Created", "WaitingForRole")
     assert decided.status.start_time == NOW
     assert decided.status.observed_generation == 1
     assert truths(decided) == {"Created"}

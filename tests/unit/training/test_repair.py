@@ -43,7 +43,7 @@ def test_a_retry_is_counted_written_and_only_then_made() -> None:
     assert (names(first), first.creations) == (["mnist-worker-0"], ())
     assert first.status.state == "Restarting"
     assert [event.reason for event in first.events] == ["ReplicaReplaced"]
-    assert "worker 0 failed with exit code 137" in first.events[0].message
+    assert "mnist-worker-0 failed with exit code 137" in first.events[0].message
 
     job = written(JOB, first)
     second = decide(job, PS, WORKER.failed(137), OTHER, now=1)
@@ -89,7 +89,7 @@ def test_a_permanent_failure_fails_the_job(gone: bool) -> None:
     made = WORKER.failed(1)
     decided = decide(JOB, PS, OTHER, *([] if gone else [made]), deleted=[made] if gone else [])
     assert (decided.status.state, decided.status.reason) == ("Failed", "ReplicaFailed")
-    assert decided.events[-1].message == "worker 0 failed with exit code 1"
+    assert decided.events[-1].message == "mnist-worker-0 failed with exit code 1"
 
 
 @pytest.mark.parametrize("made", [WORKER.succeeded(), WORKER.succeeded().on("lost")])

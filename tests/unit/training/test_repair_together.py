@@ -29,7 +29,7 @@ def test_one_death_restarts_all_and_names_the_first_cause() -> None:
     assert decided.status.replica_statuses["Master"].restarts == 0
     assert names(decided) == ["resnet-master-0", "resnet-worker-0", "resnet-worker-1"]
     assert [event.reason for event in decided.events] == ["JobRestarting"]
-    assert "worker 0 failed with exit code 137" in decided.events[0].message
+    assert "resnet-worker-0 failed with exit code 137" in decided.events[0].message
 
 
 def test_the_new_attempt_starts_when_the_last_of_the_old_one_is_gone() -> None:
@@ -80,7 +80,7 @@ def test_an_ordinary_exit_waits_for_a_better_explanation() -> None:
     late = decide(JOB, MASTER.running(), FIRST.failed(1, at=0), SECOND.running(), now=60)
     assert (late.status.state, late.status.reason) == ("Failed", "ReplicaFailed")
     nobody_silent = decide(JOB, MASTER.failed(1), FIRST.failed(1), SECOND.failed(2, at=-9), now=1)
-    assert nobody_silent.events[-1].message == "worker 1 failed with exit code 2"
+    assert nobody_silent.events[-1].message == "resnet-worker-1 failed with exit code 2"
 
 
 def test_who_waits_for_an_explanation_is_not_made_anew_meanwhile() -> None:

@@ -85,7 +85,7 @@ def test_a_job_that_cannot_succeed_without_it_fails(scope: str) -> None:
     decided = decide(torch, master, pod(torch, "Worker", 0).running(), dead)
     assert decided.status.state == "Failed"
     [failed] = [one for one in decided.status.conditions if one.type == "Failed"]
-    assert failed.message == "worker 1 failed with exit code 3; the job cannot succeed without it"
+    assert failed.message == "resnet-worker-1 failed with exit code 3; the job cannot succeed without it"
 
 
 def test_a_job_that_cannot_succeed_without_it_waits_for_the_first_cause_all_the_same() -> None:

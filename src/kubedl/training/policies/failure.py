@@ -48,7 +48,7 @@ class Failure:
     replica: Replica
     cost: Cost
     when: datetime
-    text: str  # completes "worker 1 …"
+    text: str  # completes "mnist-worker-1 …"
 
 
 def judge(replica: Replica, pod: Pod, main: str, role: JobRole, scope: RestartScope) -> Failure | None:

@@ -341,7 +341,7 @@ def test_a_job_without_replicas_leaves_no_model(runner: asyncio.Runner) -> None:
     stage.look()
     said = find(stage.job.status.conditions, "Succeeded")
     assert said is not None
-    assert "no ModelVersion was made" in said.message
+    assert "no ModelVersion was created" in said.message
     assert stage.versions() == []
 
 

@@ -94,7 +94,7 @@ def test_after_the_first_success_a_failure_is_tried_again() -> None:
     job = PINNED.scope("Replica")
     decided = decide(job, *pods, synced(late, 1, "fatal: unable to access"))
     assert (decided.status.state, decided.status.retries) == ("Restarting", 1)
-    assert "worker 2 could not fetch the code: fatal: unable to access; it is replaced" in decided.events[0].message
+    assert "worker-2 could not fetch the code: fatal: unable to access; it is replaced" in decided.events[0].message
     pending = synced(pod(JOB, "Worker", 2), 1, "fatal: unable to access", waiting=True)
     assert decide(job, *pods, pending).deletions == ()
 

@@ -1,0 +1,33 @@
+"""How durations, moments and long texts of others are written in messages for people."""
+
+from datetime import UTC, datetime, timedelta
+
+CUT = " … "
+
+
+def shorten(text: str, most: int) -> str:
+    """One line of at most that many characters, cut in the middle: errors begin with what failed and end with why."""
+    if len(text) > 8 * most:
+        text = text[: 4 * most] + CUT + text[-4 * most :]
+    line = " ".join(text.split())
+    if len(line) <= most:
+        return line
+    head = (most - len(CUT)) // 2
+    return f"{line[:head].rstrip()}{CUT}{line[len(line) - (most - len(CUT) - head) :].lstrip()}"
+
+
+def since(moment: datetime | None) -> str:
+    """As the end of a sentence; empty if nobody knows."""
+    return f" (since {moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ})" if moment is not None else ""
+
+
+def duration(passed: timedelta) -> str:
+    """In the two largest units that matter."""
+    seconds = max(0, int(passed.total_seconds()))
+    if seconds < 60:
+        return f"{seconds} s"
+    if seconds < 3600:
+        return f"{seconds // 60} min {seconds % 60} s"
+    if seconds < 86400:
+        return f"{seconds // 3600} h {seconds % 3600 // 60} min"
+    return f"{seconds // 86400} d {seconds % 86400 // 3600} h"
