@@ -122,8 +122,8 @@ class JobController:
             settings=self._settings,
             cache=self._caches.backends.get(cache) if cache is not None else None,
             outage=self._nodes.outage(now) if lost else None,
-            heard=self._listening.heard(uid),
-            told_at=self._listening.told_at(uid),
+            heard=self._listening.heard(made.metadata.uid),
+            told_at=self._listening.told_at(made.metadata.uid),
         )
 
     def job_changed(self, old: TrainingJob | None, new: TrainingJob | None) -> None:

@@ -13,7 +13,7 @@ from kubedl.kube.client import Client
 from kubedl.runtime.pod_events import last_event
 from kubedl.training.diagnosis import Heard
 from kubedl.training.policies.moment import later
-from kubedl.training.waiting import PODS_READY, is_waiting
+from kubedl.training.waiting import NOTHING_SAID, PODS_READY, is_waiting
 from kubedl.wire.core import Pod
 
 FIRST_PAUSE, LONGEST_PAUSE = timedelta(seconds=5), timedelta(minutes=5)
@@ -66,10 +66,11 @@ class Listening:
         return memory.heard
 
     def written(self, job: str, old: JobStatus, new: JobStatus, now: datetime) -> None:
-        """Remember when the text changed; a job that does not wait is forgotten."""
+        """Remember when the text changed; a job that does not wait is forgotten, and one that only starts not noted."""
+        said = find(new.conditions, PODS_READY)
         if not is_waiting(new):
             self._jobs.pop(job, None)
-        elif find(old.conditions, PODS_READY) != find(new.conditions, PODS_READY):
+        elif said != find(old.conditions, PODS_READY) and (new.reason != NOTHING_SAID or job in self._jobs):
             self._jobs.setdefault(job, _Memory()).told_at = now
 
     def forget(self, job: str) -> None:
