@@ -6,6 +6,8 @@ The image itself says which files it has; of each the size is compared, of small
 
 import hashlib
 import json
+import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +16,7 @@ from typing import Any
 from kubedl.api.inventory import INVENTORY, MODELS
 from kubedl.serving.loader.failure import LoadingError
 
+_LIBRARY = re.compile(r"\.so(\.[0-9]+)*$")
 MISSING = "ModelMissing"  # the reason where a volume was taken out of the pod
 
 
@@ -39,14 +42,51 @@ def prove(image: Path) -> int:
 
 
 def link(image: Path, target: Path) -> None:
-    """Show the model in the directory in which the server looks, entry by entry."""
-    for entry in (image / MODELS).iterdir():
+    """Show the model in the directory in which the server looks.
+
+    It is links into the mounted image, but for programs and shared libraries: runtimes mount images `noexec`, where no
+    program can be started and no library loaded. Those are copied, into directories of their own.
+    """
+    root = (image / MODELS).resolve()
+    every = [Path(place, name) for place, _, names in os.walk(root) for name in names]
+    copied = {path for path in every if _is_run(path)}
+    # What leads to a copy is shown beside it, so that it does not lead into the image.
+    beside = {path for path in every if path.is_symlink() and path.resolve() in copied}
+    own = copied | {parent for path in copied | beside for parent in path.parents}
+    for entry in root.iterdir():
         place = target / entry.name
         if place.is_dir() and not place.is_symlink():
             shutil.rmtree(place)  # a pod that starts anew has what an earlier try, and what was set in it, has left
         else:
             place.unlink(missing_ok=True)
+        _show(entry, place, own)
+
+
+def _show(entry: Path, place: Path, own: set[Path]) -> None:
+    """`own` are files that are copied, and directories that have such."""
+    if entry.is_symlink() and entry.resolve() in own:
+        place.symlink_to(entry.readlink())  # relative, and within the model, as the packer checks it
+    elif entry.is_symlink() or entry not in own:
         place.symlink_to(entry)
+    elif entry.is_dir():
+        place.mkdir(mode=0o755)
+        for one in entry.iterdir():
+            _show(one, place / one.name, own)
+    else:
+        shutil.copyfile(entry, place)
+        place.chmod(0o755)
+
+
+def _is_run(path: Path) -> bool:
+    """Whether it is a program or a shared library. Some storage marks every file as one, so its first bytes decide."""
+    if path.is_symlink() or not path.is_file():
+        return False
+    executable = bool(path.stat().st_mode & 0o111)
+    if not executable and not _LIBRARY.search(path.name):
+        return False
+    with path.open("rb") as file:
+        start = file.read(4)
+    return start == b"\x7fELF" or (executable and start.startswith(b"#!"))
 
 
 def _listed(inventory: Path) -> Iterator[tuple[str, int, str]]:

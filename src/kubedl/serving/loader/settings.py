@@ -12,19 +12,38 @@ from pathlib import Path
 from kubedl.serving.loader.failure import LoadingError
 
 TRITON, MLSERVER = "config.pbtxt", "model-settings.json"
-_TOP = re.compile(r"\s*(max_batch_size|dynamic_batching)\s*(:\s*[^\s,;{]+|:?\s*\{)\s*[,;]?")
+_BATCHING = re.compile(r"\s*(max_batch_size|dynamic_batching)\s*(:\s*[^\s,;{]+|:?\s*\{)\s*[,;]?")
+# Models that Triton refuses to batch dynamically: those of another scheduler, and those that take no batches.
+_UNBATCHED = re.compile(
+    r"\s*(?:(ensemble_scheduling|sequence_batching)\s*(:?\s*\{)"
+    r"|(platform|backend)\s*(:\s*[\"']ensemble[\"'])|(max_batch_size)\s*(:\s*0+)(?![0-9.xX]))"
+)
 
 
 def triton(target: Path, size: int, micros: int | None) -> None:
-    """Every model of the repository gets its `max_batch_size` and `dynamic_batching`."""
+    """Every model that can be batched dynamically gets its `max_batch_size` and `dynamic_batching`.
+
+    Ensembles, models with `sequence_batching` and models that say `max_batch_size: 0` are left as they are: Triton does
+    not load a model with two schedulers. If no model is left, the setting cannot be honoured.
+    """
     models = [entry for entry in sorted(target.iterdir()) if entry.is_dir()]
     if not models:
         raise LoadingError("SettingRefused", "Triton's models lie in directories, and there is none")
+    before = {model: (model / TRITON).read_text() if (model / TRITON).exists() else "" for model in models}
+    batched = [model for model in models if can_batch(before[model])]
+    if not batched:
+        raise LoadingError(
+            "SettingRefused",
+            "no model can be batched dynamically: each is an ensemble, has sequence_batching or says "
+            "max_batch_size: 0; remove batching from the predictor",
+        )
     delay = f" max_queue_delay_microseconds: {micros} " if micros is not None else ""
-    for model in models:
-        before = (model / TRITON).read_text() if (model / TRITON).exists() else ""
-        text = f"{without_batching(before).rstrip()}\nmax_batch_size: {size}\ndynamic_batching {{{delay}}}\n"
+    for model in batched:
+        text = f"{without_batching(before[model]).rstrip()}\nmax_batch_size: {size}\ndynamic_batching {{{delay}}}\n"
         _put(target, model / TRITON, text.lstrip())
+    for model in models:
+        if model not in batched:
+            print(f"{model.name} is not batched: it has a scheduler of its own, or takes no batches", flush=True)
 
 
 def mlserver(target: Path, size: int, seconds: float) -> None:
@@ -38,22 +57,27 @@ def mlserver(target: Path, size: int, seconds: float) -> None:
         _put(target, path, json.dumps(settings, indent=2) + "\n")
 
 
+def can_batch(text: str) -> bool:
+    """Whether a configuration of Triton (protobuf text) lets the model be batched dynamically."""
+    return _without(text, _UNBATCHED) == text
+
+
 def without_batching(text: str) -> str:
     """A configuration of Triton (protobuf text) without the two settings at its top level."""
+    return _without(text, _BATCHING)
+
+
+def _without(text: str, fields: re.Pattern[str]) -> str:
+    """Protobuf text without the fields at its top level that match up to their value, or its opening brace."""
     kept, depth, at = [], 0, 0
     while at < len(text):
-        found = _TOP.match(text, at) if depth == 0 and (at == 0 or text[at - 1] in "\n\t ,;}{") else None
+        found = fields.match(text, at) if depth == 0 and (at == 0 or text[at - 1] in "\n\t ,;}{") else None
         if found is not None:
-            at = _closed(text, found.end()) if found[2].endswith("{") else found.end()
+            at = _closed(text, found.end()) if "{" in found[0] else found.end()
             continue
-        if text[at] == "#":
-            end = text.find("\n", at)
-            end = len(text) if end < 0 else end
-        elif text[at] in "\"'":
-            end = _unquoted(text, at)
-        else:
+        end = _passed(text, at)
+        if end == at + 1:
             depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(text[at], 0)
-            end = at + 1
         kept.append(text[at:end])
         at = end
     return "".join(kept)
@@ -63,12 +87,19 @@ def _closed(text: str, at: int) -> int:
     """The end of a message whose brace was just opened."""
     depth = 1
     while at < len(text) and depth:
-        if text[at] in "\"'":
-            at = _unquoted(text, at)
-            continue
-        depth += {"{": 1, "}": -1}.get(text[at], 0)
-        at += 1
+        end = _passed(text, at)
+        if end == at + 1:
+            depth += {"{": 1, "}": -1}.get(text[at], 0)
+        at = end
     return at
+
+
+def _passed(text: str, at: int) -> int:
+    """The end of the comment or the string that begins there; of anything else the next character."""
+    if text[at] == "#":
+        end = text.find("\n", at)
+        return len(text) if end < 0 else max(end, at + 1)
+    return _unquoted(text, at) if text[at] in "\"'" else at + 1
 
 
 def _unquoted(text: str, at: int) -> int:

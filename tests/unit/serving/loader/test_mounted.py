@@ -46,6 +46,35 @@ def test_a_pod_that_starts_anew_is_linked_anew(image: Path, tmp_path: Path) -> N
     assert all((target / entry.name).is_symlink() for entry in (image / "models").iterdir())
 
 
+def test_programs_and_libraries_are_copied(image: Path, tmp_path: Path) -> None:
+    """A runtime mounts images noexec; the rest stays links, however it is marked."""
+    target, root = tmp_path / "target", image / "models"
+    target.mkdir()
+    backend = root / "backend" / "lib"
+    backend.mkdir(parents=True)
+    (backend / "libop.so.1").write_bytes(b"\x7fELF library")
+    (backend / "libop.so").symlink_to("libop.so.1")
+    (backend / "stub").write_bytes(b"\x7fELF program")
+    (backend / "start").write_text("#!/bin/sh")
+    for name in ("stub", "start"):
+        (backend / name).chmod(0o755)
+    (backend / "weights").write_bytes(b"w")
+    (backend / "weights").chmod(0o777)
+    (backend / "notes.so").write_text("no library")
+    (root / "links").mkdir()
+    (root / "links" / "op.so").symlink_to("../backend/lib/libop.so.1")
+    for _ in range(2):
+        link(image, target)
+        shown = target / "backend" / "lib"
+        for name in ("libop.so.1", "libop.so", "stub", "start"):
+            assert (shown / name).resolve().is_relative_to(target), name
+            assert (shown / name).read_bytes() == (backend / name).read_bytes()
+            assert (shown / name).stat().st_mode & 0o777 == 0o755
+        assert (target / "links" / "op.so").resolve() == shown / "libop.so.1"
+        for path in (shown / "weights", shown / "notes.so", target / "1"):
+            assert path.resolve().is_relative_to(image), path
+
+
 def test_a_volume_that_was_taken_out_is_noticed(tmp_path: Path) -> None:
     """Be the directory missing, empty, or with nothing below models."""
     for path in (tmp_path / "missing", tmp_path):

@@ -52,6 +52,57 @@ def test_triton_without_a_configuration(places: tuple[Path, Path]) -> None:
     assert (places[1] / "resnet" / "config.pbtxt").read_text() == "max_batch_size: 8\ndynamic_batching {}\n"
 
 
+ENSEMBLE = """name: "whole"
+platform: "ensemble"
+max_batch_size: 8
+ensemble_scheduling { step [ { model_name: "resnet" model_version: -1 } ] } # } is a comment
+"""
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        ENSEMBLE,
+        'platform: "ensemble"',
+        "max_batch_size: 8\nsequence_batching { max_sequence_idle_microseconds: 5000000 }",
+        "sequence_batching: {\n # {\n}",
+        "max_batch_size: 0\ninput [ ]",
+        'name: "x" max_batch_size: 0',
+    ],
+)
+def test_triton_models_that_cannot_be_batched_are_left_alone(places: tuple[Path, Path], own: str) -> None:
+    """Triton loads no model with two schedulers; the others of the repository are batched."""
+    source, target = places
+    (source / "whole").mkdir()
+    (source / "whole" / "config.pbtxt").write_text(own)
+    (target / "whole").symlink_to(source / "whole")
+    settings.triton(target, 8, None)
+    assert (target / "whole" / "config.pbtxt").read_text() == own
+    assert (target / "whole").is_symlink()
+    assert (target / "resnet" / "config.pbtxt").read_text() == "max_batch_size: 8\ndynamic_batching {}\n"
+
+
+def test_triton_batching_that_no_model_can_have_is_refused(places: tuple[Path, Path]) -> None:
+    (places[0] / "resnet" / "config.pbtxt").write_text(ENSEMBLE)
+    with pytest.raises(LoadingError, match="no model can be batched dynamically"):
+        settings.triton(places[1], 8, None)
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        "max_batch_size: 08",
+        "max_batch_size: 10",
+        "# sequence_batching {",
+        'parameters { key: "sequence_batching {" value: { string_value: "platform: \\"ensemble\\"" } }',
+        "optimization { sequence_batching { } }",
+        'platform: "onnxruntime_onnx"',
+    ],
+)
+def test_other_triton_models_are_batched(own: str) -> None:
+    assert settings.can_batch(own)
+
+
 def test_triton_needs_a_repository(tmp_path: Path) -> None:
     with pytest.raises(LoadingError, match="there is none"):
         settings.triton(tmp_path, 8, None)
