@@ -7,8 +7,10 @@ which never lets a version pass.
 
 import asyncio
 import math
+from collections import deque
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
@@ -17,12 +19,13 @@ import msgspec
 
 from kubedl.serving.histogram import Counted, quantile, read
 from kubedl.serving.queries import TRAEFIK, Queries, Target
-from kubedl.serving.verdict import Figures
+from kubedl.serving.verdict import WINDOW, Figures
 
 PATIENCE = aiohttp.ClientTimeout(total=5.0)
 LARGEST_ANSWER = 1 << 20  # bytes, of what is kept: numbers are short
 LARGEST_PAGE = 64 << 20  # bytes that pass by: the page of a gateway with many services is large
 LONGEST_LINE = 64 << 10
+KEPT = 20  # looks at a page, of the last minutes
 HISTOGRAM = "traefik_service_request_duration_seconds"
 
 
@@ -49,7 +52,13 @@ class Prometheus:
         self._queries = queries
 
     async def figures(self, target: Target, since: datetime, now: datetime) -> Figures:
-        """Three queries at one moment."""
+        """Three queries at one moment about the step, and three about its last minutes."""
+        if now - since <= WINDOW:
+            return await self._since(target, since, now)
+        whole, recent = await asyncio.gather(*(self._since(target, one, now) for one in (since, now - WINDOW)))
+        return replace(whole, recent=recent)
+
+    async def _since(self, target: Target, since: datetime, now: datetime) -> Figures:
         texts = self._queries.about(target, since, now)
         requests, errors, p99 = await asyncio.gather(*(self._number(text, now) for text in texts))
         total = round(requests or 0)
@@ -73,14 +82,14 @@ class Prometheus:
 class GatewayPage:
     """The page of metrics of a gateway: Traefik's.
 
-    What stood there when a step was first looked at is remembered. An operator that has just started counts anew,
-    from less, and so judges later, never sooner.
+    What stood there when a step was first looked at is remembered, and in the last minutes. An operator that has just
+    started counts anew, from less, and so judges later, never sooner.
     """
 
     def __init__(self, session: aiohttp.ClientSession, url: str) -> None:
         self._session = session
         self._url = url
-        self._begun: dict[Target, tuple[datetime, Counted]] = {}
+        self._begun: dict[Target, _Looks] = {}
 
     async def figures(self, target: Target, since: datetime, now: datetime) -> Figures:
         """The difference of what stands there now and what stood there then."""
@@ -89,13 +98,13 @@ class GatewayPage:
             counted = read(page.decode(errors="replace"), HISTOGRAM, target.backend)
         except ValueError as error:
             raise UnmeasuredError("the gateway's page has no metrics in the Prometheus format") from error
-        begun, first = self._begun.get(target, (None, counted))
-        if begun != since or counted.requests < first.requests:  # another step, or a gateway that has started anew
-            first = counted
-            self._begun[target] = (since, counted)
-        difference = counted.minus(first)
-        slow = quantile(0.99, difference.buckets)
-        return Figures(difference.requests, difference.failures, _time(slow))
+        looks = self._begun.get(target)
+        # Another step, or a gateway that has started anew.
+        if looks is None or looks.since != since or counted.requests < looks.last.requests:
+            looks = self._begun[target] = _Looks(since, now, counted)
+        looks.add(now, counted)
+        before = looks.before(now - WINDOW)
+        return _figures(counted, looks.first, _figures(counted, before) if before is not None else None)
 
     def forget(self, target: Target) -> None:
         """What stood there is of no use to the next trial."""
@@ -113,6 +122,33 @@ class GatewayPage:
                 if len(rest) > LONGEST_LINE or len(kept) > LARGEST_ANSWER:
                     raise UnmeasuredError("the gateway's page has no metrics in the Prometheus format")
         return bytes(kept)
+
+
+class _Looks:
+    """What stood on a page: when a step was first looked at, last, and now and then in the last minutes."""
+
+    def __init__(self, since: datetime, now: datetime, counted: Counted) -> None:
+        self.since = since
+        self.first = self.last = counted
+        self._kept = deque([(now, counted)])
+
+    def add(self, now: datetime, counted: Counted) -> None:
+        """One more look. Those that nobody needs any more are forgotten."""
+        self.last = counted
+        if now - self._kept[-1][0] >= WINDOW / KEPT:
+            self._kept.append((now, counted))
+        while len(self._kept) > 1 and self._kept[1][0] <= now - WINDOW:
+            self._kept.popleft()
+
+    def before(self, moment: datetime) -> Counted | None:
+        """The last look up to a moment."""
+        when, counted = self._kept[0]
+        return counted if when <= moment else None
+
+
+def _figures(now: Counted, before: Counted, recent: Figures | None = None) -> Figures:
+    difference = now.minus(before)
+    return Figures(difference.requests, difference.failures, _time(quantile(0.99, difference.buckets)), recent)
 
 
 class _Data(msgspec.Struct, frozen=True):

@@ -33,7 +33,10 @@ class Target:
 
 @dataclass(frozen=True)
 class Queries:
-    """PromQL with words: of the Service, $backend for Traefik's name of it, $since for the time since its step."""
+    """PromQL with words: of the Service, $backend for Traefik's name of it, $since for the time since its step.
+
+    What is asked about the last minutes alone has these in $since.
+    """
 
     requests: str
     errors: str
@@ -52,19 +55,32 @@ class Queries:
             yield Template(query).safe_substitute(words)
 
 
+def _counted(series: str) -> str:
+    """What a counter has counted since then, with what it began with if it is newer.
+
+    increase() leaves out the first sample of a series, and every series of a version that is tried is new: a burst of
+    errors between two scrapes would not be seen, nor the only error of its status code.
+    """
+    seen = f"min_over_time({series}[$since])"
+    grown = f"(increase({series}[$since]) or 0 * {seen})"
+    return f"({grown} + (({seen} unless {series} offset $since) or 0 * {seen}))"
+
+
 _TRAEFIK = 'service="$backend"'
 TRAEFIK = Queries(
-    requests=f"sum(increase(traefik_service_requests_total{{{_TRAEFIK}}}[$since]))",
-    errors=f'sum(increase(traefik_service_requests_total{{{_TRAEFIK},code=~"5.."}}[$since]))',
-    p99=f"histogram_quantile(0.99, sum by (le) (rate(traefik_service_request_duration_seconds_bucket{{{_TRAEFIK}}}"
-    "[$since])))",
+    requests=f"sum({_counted(f'traefik_service_requests_total{{{_TRAEFIK}}}')})",
+    errors="sum({})".format(_counted(f'traefik_service_requests_total{{{_TRAEFIK},code=~"5.."}}')),
+    p99="histogram_quantile(0.99, sum by (le) ({}))".format(
+        _counted(f"traefik_service_request_duration_seconds_bucket{{{_TRAEFIK}}}")
+    ),
 )
 _ISTIO = 'destination_service_namespace="$namespace",destination_service_name="$service",reporter="source"'
 ISTIO = Queries(
-    requests=f"sum(increase(istio_requests_total{{{_ISTIO}}}[$since]))",
-    errors=f'sum(increase(istio_requests_total{{{_ISTIO},response_code=~"0|5.."}}[$since]))',
-    p99=f"histogram_quantile(0.99, sum by (le) (rate(istio_request_duration_milliseconds_bucket{{{_ISTIO}}}[$since])))"
-    " / 1000",
+    requests=f"sum({_counted(f'istio_requests_total{{{_ISTIO}}}')})",
+    errors="sum({})".format(_counted(f'istio_requests_total{{{_ISTIO},response_code=~"0|5.."}}')),
+    p99="histogram_quantile(0.99, sum by (le) ({})) / 1000".format(
+        _counted(f"istio_request_duration_milliseconds_bucket{{{_ISTIO}}}")
+    ),
 )
 KNOWN = {"traefik": TRAEFIK, "istio": ISTIO}
 

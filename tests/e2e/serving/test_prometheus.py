@@ -1,19 +1,24 @@
 """Questions about a version, asked of a real Prometheus that looks at what Traefik would show."""
 
 import asyncio
+import json
+import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import aiohttp
+import pytest
 
 from harness.prometheus import RealPrometheus
 from kubedl.serving.analysis import Prometheus, UnmeasuredError
-from kubedl.serving.queries import Queries, Target
+from kubedl.serving.queries import ISTIO, TRAEFIK, Queries, Target
 from kubedl.serving.verdict import Figures
+from testbed import tools
 
 TARGET = Target("team", "hello-a-next", 8080)
 LABEL = "team-hello-a-next-http-8080@kubernetesgateway"
@@ -31,6 +36,8 @@ class Played:
         lines = [f"# TYPE {DURATION} histogram", "# TYPE traefik_service_requests_total counter"]
         for code, part in (("200", 95), ("502", 5)):
             count = self.requests * part // 100
+            if not count:
+                continue  # a gateway has no series of a version that nobody has asked
             slow = self.requests * 2 // 100 if code == "200" else 0
             labels = f'code="{code}",method="POST",protocol="http",service="{LABEL}"'
             lines += [
@@ -45,8 +52,8 @@ class Played:
 
 
 @contextmanager
-def played() -> Iterator[Played]:
-    """Its page, and a hundred requests more every tenth of a second."""
+def played(*, grows: bool = True) -> Iterator[Played]:
+    """Its page, and a hundred requests more every tenth of a second if it grows."""
     gateway = Played()
 
     class Page(BaseHTTPRequestHandler):
@@ -69,7 +76,7 @@ def played() -> Iterator[Played]:
 
     def count() -> None:
         while not ended.wait(0.1):
-            gateway.requests += 100
+            gateway.requests += 100 * grows
 
     threads = [threading.Thread(target=server.serve_forever), threading.Thread(target=count)]
     for thread in threads:
@@ -107,6 +114,61 @@ async def test_a_real_prometheus_tells_rate_and_latency() -> None:
         assert abs(found.failures / found.requests - 0.05) < 0.005
         assert found.p99 is not None
         assert timedelta(milliseconds=100) < found.p99 <= timedelta(milliseconds=200)
+
+
+@pytest.mark.parametrize(
+    ("queries", "total", "code", "buckets", "labels"),
+    [
+        (TRAEFIK, "traefik_service_requests_total", "code", f"{DURATION}_bucket", f'service="{LABEL}"'),
+        (
+            ISTIO,
+            "istio_requests_total",
+            "response_code",
+            "istio_request_duration_milliseconds_bucket",
+            f'destination_service_namespace="team",destination_service_name="{TARGET.service}",reporter="source"',
+        ),
+    ],
+    ids=["traefik", "istio"],
+)
+def test_what_new_series_begin_with_is_counted(
+    tmp_path: Path, queries: Queries, total: str, code: str, buckets: str, labels: str
+) -> None:
+    """Seven errors between two scrapes and three in the last one count; what a series had before the step does not."""
+    now = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=150)
+    scale = 1000 if "milliseconds" in buckets else 1
+    asked = queries.about(TARGET, now - timedelta(seconds=60), now)
+    series = [
+        (f'{total}{{{labels},{code}="200"}}', "100x4 110 120 130 140 150 160 170"),  # from 120 to 160
+        (f'{total}{{{labels},{code}="502"}}', "_x8 7 7 7"),
+        (f'{total}{{{labels},{code}="503"}}', "_x9 3"),
+        (f'{buckets}{{{labels},le="{0.1 * scale}"}}', "_x8 90 90 90"),
+        (f'{buckets}{{{labels},le="{scale}"}}', "_x8 100 100 100"),
+        (f'{buckets}{{{labels},le="+Inf"}}', "_x8 100 100 100"),
+    ]
+    test = {
+        "interval": "15s",
+        "input_series": [{"series": name, "values": values} for name, values in series],
+        "promql_expr_test": [
+            {"expr": expression, "eval_time": "150s", "exp_samples": [{"value": value}]}
+            for expression, value in zip(asked, (50, 10, 0.91), strict=True)
+        ],
+    }
+    place = tmp_path / "queries.test.yaml"
+    place.write_text(json.dumps({"evaluation_interval": "1s", "fuzzy_compare": True, "tests": [test]}))  # JSON is YAML
+    promtool = tools.binary("prometheus").with_name("promtool")
+    ran = subprocess.run([promtool, "test", "rules", place], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+
+
+async def test_errors_that_come_between_two_scrapes_are_counted() -> None:
+    """All at once, in series that are new, and none after them; of a real Prometheus."""
+    with played(grows=False) as gateway, RealPrometheus(gateway.address) as prometheus:
+        since = datetime.now(UTC)
+        gateway.requests = 1000
+        async with asyncio.timeout(60):
+            while (found := await asked(prometheus.url, since)) is None or not found.requests:  # noqa: ASYNC110
+                await asyncio.sleep(0.2)
+        assert (found.requests, found.failures) == (1000, 50)
 
 
 async def test_a_question_that_prometheus_does_not_understand_is_no_figure() -> None:

@@ -59,6 +59,18 @@ def test_a_bad_version_is_rolled_back(runner: asyncio.Runner) -> None:
     assert stage.condition("RolledBack").status == "False"
 
 
+def test_a_version_that_turns_bad_late_is_rolled_back(runner: asyncio.Runner) -> None:
+    """While it waits for a person, too."""
+    stage = started(
+        runner, {"steps": [{"weight": 10}, {"weight": 50}], "analysis": {"errorRate": 2, "minRequests": 50}}
+    )
+    stage.api.now += timedelta(hours=12)
+    gauge = stage.source = Gauge()
+    gauge.figure = Figures(432_000, 200, None, Figures(3000, 200))
+    stage.settle()
+    assert (phase(stage), stage.condition("RolledBack").reason) == ("RolledBack", "ErrorRate")
+
+
 def test_a_version_that_is_rolled_back_goes_even_if_nobody_else_answers(runner: asyncio.Runner) -> None:
     """What was judged bad is not asked because it is there."""
     stage = started(runner, JUDGED)
