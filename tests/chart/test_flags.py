@@ -41,6 +41,7 @@ SAMPLES: dict[str, tuple[Any, Any]] = {
     "cacheHostPaths": ("/mnt/data", HostPaths.parse("/mnt/data")),
     "omitRunAsUser": (True, True),
     "logFormat": ("console", "console"),
+    "logLevel": ("debug", "debug"),
 }
 BESIDE: dict[str, dict[str, Any]] = {
     "noLeaderElection": {"replicas": 1},

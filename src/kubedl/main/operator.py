@@ -46,6 +46,7 @@ from kubedl.wire.core import NODES, PODS, SERVICES, Node, Pod
 from kubedl.wire.meta import Key
 
 LEASE = "kubedl-operator"
+LOG_LEVELS = ("debug", "info", "warning", "error")
 
 _PLURALS = tuple(kind.plural for kind in all_kinds())
 GRANTS = (
@@ -84,7 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser().error("--without-cluster-role needs --namespace: nobody can follow every namespace with Roles alone")
     if options.without_cluster_role and options.efs_file_systems.allowed:
         parser().error("--efs-file-systems needs a ClusterRole: a PersistentVolume is in no namespace")
-    _configure_log(options.log_format)
+    _configure_log(options.log_format, options.log_level)
     try:
         asyncio.run(_serve(options))
     except credentials.CredentialsError as error:
@@ -155,6 +156,9 @@ def parser() -> argparse.ArgumentParser:
     serving.add_options(made)
     made.add_argument(
         "--log-format", choices=("json", "console"), default="json", help="for machines, or for people at a terminal"
+    )
+    made.add_argument(
+        "--log-level", choices=LOG_LEVELS, default="info", help="what is said at all: this, and what is worse"
     )
     return made
 
@@ -275,7 +279,7 @@ async def _until_told(work: Awaitable[None]) -> None:
         await task
 
 
-def _configure_log(form: str) -> None:
+def _configure_log(form: str, level: str) -> None:
     renderer: Callable[..., str | bytes] = (
         structlog.processors.JSONRenderer() if form == "json" else structlog.dev.ConsoleRenderer()
     )
@@ -286,7 +290,7 @@ def _configure_log(form: str) -> None:
             structlog.processors.format_exc_info,
             renderer,
         ],
-        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )

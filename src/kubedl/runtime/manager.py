@@ -12,6 +12,7 @@ import structlog
 from kubedl.kube.client import Client
 from kubedl.kube.watch import SILENCE, Scope
 from kubedl.runtime.controller import Controller
+from kubedl.runtime.discovery import Discovery
 from kubedl.runtime.reflector import EVERYTHING, Reflector
 from kubedl.runtime.store import Index, Store
 from kubedl.wire.meta import ObjectT, Resource
@@ -27,6 +28,7 @@ class Manager:
     def __init__(self, client: Client, *, silence: float = SILENCE) -> None:
         """A watch that says nothing for `silence` seconds counts as broken."""
         self.client = client
+        self._discovery = Discovery(client)
         self._silence = silence
         self.reflectors: list[Reflector[Any]] = []
         self.controllers: list[Controller] = []
@@ -42,7 +44,9 @@ class Manager:
     ) -> Store[ObjectT]:
         """A copy of these objects, kept level with the server while the manager runs."""
         store = Store(indexes, remember)
-        self.reflectors.append(Reflector(self.client, resource, store, scope, silence=self._silence))
+        discovery = self._discovery if resource.group else None  # every cluster has what is in the core group
+        made = Reflector(self.client, resource, store, scope, silence=self._silence, discovery=discovery)
+        self.reflectors.append(made)
         return store
 
     def add(self, controller: Controller, *needs: Store[Any]) -> None:

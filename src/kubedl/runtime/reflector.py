@@ -16,11 +16,13 @@ from kubedl.kube import watch
 from kubedl.kube.client import Client
 from kubedl.kube.errors import ApiError, GoneError, InvalidError, NotFoundError, UnsureError
 from kubedl.kube.watch import Scope, Step
+from kubedl.runtime.discovery import Discovery
 from kubedl.runtime.store import Store
 from kubedl.wire.meta import Key, ObjectT, Resource
 
 BETWEEN_LISTS = 10.0  # seconds; a server in trouble is not helped by lists
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 30.0
+LOOK_AGAIN = 20.0  # seconds, and up to as many more, until a kind that is not installed is looked for again
 EVERYTHING = Scope()
 
 log = structlog.get_logger()
@@ -37,6 +39,7 @@ class Reflector(Generic[ObjectT]):
         scope: Scope = EVERYTHING,
         *,
         silence: float = watch.SILENCE,
+        discovery: Discovery | None = None,
         jitter: Callable[[], float] = random.random,
     ) -> None:
         self.resource = resource
@@ -47,6 +50,7 @@ class Reflector(Generic[ObjectT]):
         self._client = client
         self._scope = scope
         self._silence = silence
+        self._discovery = discovery
         self._jitter = jitter
         self._version: str | None = None
         self._watch_list = True
@@ -60,6 +64,7 @@ class Reflector(Generic[ObjectT]):
     async def run(self) -> None:
         """Follow until cancelled."""
         while True:
+            await self._until_served()
             began, following = self._now(), self._version is not None
             try:
                 await self._follow()
@@ -73,7 +78,8 @@ class Reflector(Generic[ObjectT]):
                     continue  # BETWEEN_LISTS is pause enough
                 error = gone
             except ApiError as failure:
-                self.absent |= isinstance(failure, NotFoundError)
+                if isinstance(failure, NotFoundError):
+                    self.absent, self._version = True, None
                 error = failure
             except Exception:  # a reflector that dies silently is the worst that can happen
                 log.exception("reflector failed", resource=self.resource.name)
@@ -83,6 +89,20 @@ class Reflector(Generic[ObjectT]):
             log.warning("watch broken", resource=self.resource.name, error=str(error), again_in=round(pause, 1))
             await asyncio.sleep(pause)
             self._pause = min(self._pause * 2, LONGEST_PAUSE)
+
+    async def _until_served(self) -> None:
+        """Wait for a kind that the cluster does not have, without asking for its objects in vain."""
+        if self._discovery is None or self._version is not None:
+            return
+        told = False
+        while not await self._discovery.serves(self.resource):
+            self.absent = True
+            if not told:
+                log.info("the cluster does not have this kind, looking again now and then", resource=self.resource.name)
+            told = True
+            await asyncio.sleep(LOOK_AGAIN * (1 + self._jitter()))
+        if told:
+            log.info("the cluster has this kind now", resource=self.resource.name)
 
     async def _follow(self) -> None:
         pending: dict[Key, Step[ObjectT]] | None = None
