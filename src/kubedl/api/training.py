@@ -210,6 +210,9 @@ class JobStatus(Record, frozen=True):
     ] = None
     start_time: Annotated[datetime | None, Meta(description="When the job began, or was last resumed.")] = None
     completion_time: Annotated[datetime | None, Meta(description="When it ended.")] = None
+    active_deadline_seconds: Annotated[
+        int | None, Meta(description="How long it may run, wherever the spec says so.")
+    ] = None
     model_version_name: Annotated[str, Meta(description="The model version that the job left behind.")] = ""
     cache_backend_name: Annotated[str, Meta(description="The cache that the job's pods mount.")] = ""
     code_revision: Annotated[str, Meta(description="The commit that all replicas run, if the code is from git.")] = ""

@@ -91,7 +91,7 @@ def job_columns() -> tuple[Column, ...]:
         Column(
             "Max-Lifetime",
             "integer",
-            ".spec.activeDeadlineSeconds",
+            ".status.activeDeadlineSeconds",  # an MPIJob has it in one of two places of its spec
             priority=1,
             description="Seconds that the job may run (activeDeadlineSeconds).",
         ),

@@ -20,12 +20,17 @@ from kubedl.runtime.discovery import Discovery
 from kubedl.runtime.store import Store
 from kubedl.wire.meta import Key, ObjectT, Resource
 
+BEHIND = 60.0  # seconds; a server that stays behind what it has said lags no more: its storage was set back
 BETWEEN_LISTS = 10.0  # seconds; a server in trouble is not helped by lists
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 30.0
 LOOK_AGAIN = 20.0  # seconds, and up to as many more, until a kind that is not installed is looked for again
 EVERYTHING = Scope()
 
 log = structlog.get_logger()
+
+
+class WentBackError(Exception):
+    """The server's versions are smaller than they were, as after etcd was restored: what is in memory is not true."""
 
 
 class Reflector(Generic[ObjectT]):
@@ -53,6 +58,8 @@ class Reflector(Generic[ObjectT]):
         self._discovery = discovery
         self._jitter = jitter
         self._version: str | None = None
+        self.patience = BEHIND
+        self._behind_since: float | None = None  # since when the server says less than it has said before
         self._watch_list = True
         self._listed_at = float("-inf")
         self._pause = FIRST_PAUSE
@@ -62,7 +69,7 @@ class Reflector(Generic[ObjectT]):
         return self._now() - self._heard_at
 
     async def run(self) -> None:
-        """Follow until cancelled."""
+        """Follow until cancelled. Raises WentBackError when only a new process can know what is true."""
         while True:
             await self._until_served()
             began, following = self._now(), self._version is not None
@@ -77,9 +84,10 @@ class Reflector(Generic[ObjectT]):
                     log.info("history is gone, listing again", resource=self.resource.name)
                     continue  # BETWEEN_LISTS is pause enough
                 error = gone
+            except WentBackError:
+                raise
             except ApiError as failure:
-                if isinstance(failure, NotFoundError):
-                    self.absent, self._version = True, None
+                self._learn_from(failure, began if following else None)
                 error = failure
             except Exception:  # a reflector that dies silently is the worst that can happen
                 log.exception("reflector failed", resource=self.resource.name)
@@ -103,6 +111,14 @@ class Reflector(Generic[ObjectT]):
             await asyncio.sleep(LOOK_AGAIN * (1 + self._jitter()))
         if told:
             log.info("the cluster has this kind now", resource=self.resource.name)
+
+    def _learn_from(self, failure: ApiError, following_since: float | None) -> None:
+        """A kind that is not installed, or a watch that never said a word: it may be of a version that is lost."""
+        if isinstance(failure, NotFoundError):
+            self.absent, self._version = True, None
+        began = following_since
+        if began is not None and self._heard_at < began and self._now() - began >= self._silence:
+            self._version = None
 
     async def _follow(self) -> None:
         pending: dict[Key, Step[ObjectT]] | None = None
@@ -148,7 +164,11 @@ class Reflector(Generic[ObjectT]):
         self._listed_at = self._now()
         if int(version) < self.store.version:
             self._version = None
-            raise UnsureError(0, "", f"the server lags behind: it is at {version}, we have seen {self.store.version}")
+            words = f"it is at {version}, we have seen {self.store.version}"
+            if self._stays_behind():
+                log.error("the server went back, as after a restore of etcd: ending, to start anew", state=words)
+                raise WentBackError(f"{self.resource.name}: the server went back and stays there: {words}")
+            raise UnsureError(0, "", f"the server lags behind: {words}")
         present = (self._usable(step) for step in steps if step.type != "DELETED")
         self.store.replace(found for found in present if found is not None)
         self._advance(version)
@@ -158,6 +178,8 @@ class Reflector(Generic[ObjectT]):
     def _apply(self, step: Step[ObjectT]) -> None:
         if int(step.metadata.resource_version) <= self.store.version and self._is_news(step):
             raise GoneError(0, "", "events came in another order than they happened")
+        if int(step.metadata.resource_version) < self.store.version and self._stays_behind():
+            raise GoneError(0, "", "the watch stays behind what was seen before")  # a list will tell why
         # A store that is ahead must not be set back by a server that lags behind.
         if int(step.metadata.resource_version) > self.store.version and step.type != "BOOKMARK":
             found = self._usable(step)
@@ -183,10 +205,17 @@ class Reflector(Generic[ObjectT]):
 
     def _advance(self, version: str) -> None:
         if int(version) >= self.store.version:
+            self._behind_since = None
             self._version = version
             self.store.version = int(version)
         self._heard_at = self._now()
         self._pause = FIRST_PAUSE
+
+    def _stays_behind(self) -> bool:
+        """The server has said less than before; whether it has done so for too long."""
+        if self._behind_since is None:
+            self._behind_since = self._now()
+        return self._now() - self._behind_since >= self.patience
 
     def _now(self) -> float:
         return asyncio.get_running_loop().time()

@@ -29,7 +29,8 @@ def plan(snapshot: Snapshot) -> Plan:
     if is_finished(made.status.conditions):
         _after_the_end(draft)
         return draft.plan()
-    draft.set(observed_generation=made.metadata.generation)
+    deadline_seconds = snapshot.job.spec.active_deadline_seconds
+    draft.set(observed_generation=made.metadata.generation, active_deadline_seconds=deadline_seconds)
     draft.condition("Created", True, "JobCreated", "the job was accepted")
     refusal = _refusal(made)
     if refusal is not None:

@@ -1,6 +1,7 @@
 """The pod of one replica: the user's template, and what the engine adds to it.
 
-What the user wrote wins wherever both say something, except for names, labels of ours, and the restart policy.
+What the user wrote wins wherever both say something, except for names, labels of ours, and the restart policy. A
+variable must stand in `env` for that: Kubernetes ranks what comes by `envFrom` below every `env`, ours among them.
 """
 
 from collections.abc import Mapping

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kubedl.kube.errors import ApiError, BusyError, ForbiddenError, GoneError, NotFoundError, UnsureError
-from kubedl.runtime.reflector import BETWEEN_LISTS, Reflector
+from kubedl.runtime.reflector import BEHIND, BETWEEN_LISTS, Reflector, WentBackError
 from kubedl.runtime.store import Store
 from kubedl.wire.core import PODS, Pod
 from kubedl.wire.meta import Key
@@ -156,6 +156,30 @@ async def test_a_watch_that_lags_behind_is_heard_only_where_it_is_new(
         connection.drop()
         await asyncio.sleep(1)
         assert server.calls[-1].detail["resourceVersion"] == str(server.version)
+
+
+@pytest.mark.usefixtures("both_ways")
+@pytest.mark.parametrize("broken", ["gone", "silent"])
+async def test_a_server_that_was_set_back_ends_the_process(
+    server: Server, reflector: Reflector[Pod], broken: str, logs: Logs
+) -> None:
+    """As after a restore of etcd: nothing in memory is true any more, and waiting would never end."""
+    task = asyncio.create_task(reflector.run())
+    await asyncio.sleep(1)
+    behind = server.version
+    server.put("d")
+    await asyncio.sleep(BETWEEN_LISTS)
+    server.stuck_at = behind
+    if broken == "gone":
+        server.connections[0].fail(GoneError(410, "Expired", "too old"))
+        await asyncio.sleep(BEHIND - 10)
+        assert not task.done()
+    else:
+        server.bookmarks = False
+        server.connections[0].drop()
+    with pytest.raises(WentBackError, match="stays there"):
+        await asyncio.wait_for(task, 600)
+    assert "restore of etcd" in str(logs[-1]["event"])
 
 
 # Objects that cannot be read, and bugs.

@@ -5,6 +5,7 @@ gate on own writes relies on.
 """
 
 import asyncio
+import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -94,6 +95,7 @@ async def follow(server: Server, steps: list[Step]) -> None:
     store: Store[Pod] = Store({"group": group, "half": half}, remember="half")
     witness = Witness(store)
     reflector = Reflector(server.client, PODS, store, jitter=lambda: 0.5)
+    reflector.patience = math.inf  # servers lag for minutes here, and catch up in the end
     for name in NAMES:
         server.put(name)
     async with running(reflector.run()):

@@ -206,3 +206,11 @@ def test_the_service_gives_names_and_nothing_else() -> None:
 def test_a_spoiled_attempt_is_the_first(text: str, expected: int) -> None:
     """And never an error."""
     assert expected == labels.attempt(pod(tf_job().workers(1), "Worker").labelled(attempt=text).build())
+
+
+def test_a_variable_by_env_from_does_not_replace_ours() -> None:
+    """Kubernetes ranks it below every `env`; whoever wants another value writes it there."""
+    given = [{"configMapRef": {"name": "addresses"}}]
+    made = render(templated(envFrom=given))
+    assert "TF_CONFIG" in variables(made)
+    assert made["spec"]["containers"][0]["envFrom"] == given

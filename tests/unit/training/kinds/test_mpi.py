@@ -8,7 +8,7 @@ from kubedl.api.pod_template import TemplateError
 from kubedl.training import pods
 from kubedl.training.job import Replica
 from kubedl.training.snapshot import Settings
-from tests.training_builders import JobBuilder, mpi_job
+from tests.training_builders import JobBuilder, decide, mpi_job
 
 Body = dict[str, Any]
 
@@ -235,3 +235,11 @@ def test_policies_may_stand_in_either_place() -> None:
     both = JOB.with_spec(runPolicy={"backoffLimit": 3}, cleanPodPolicy="None", suspend=True)
     spec = JOB.kind.job(both.build()).spec
     assert (spec.backoff_limit, spec.clean_pod_policy, spec.suspend) == (3, "None", True)
+
+
+@pytest.mark.parametrize("spec", [{"activeDeadlineSeconds": 60}, {"runPolicy": {"activeDeadlineSeconds": 60}}])
+def test_the_deadline_is_shown_from_either_place(spec: Body) -> None:
+    """`kubectl get -o wide` has one path for it."""
+    assert decide(JOB.with_spec(**spec)).status.active_deadline_seconds == 60
+    shown = {column.name: column.path for column in JOB.kind.custom_resource.columns}
+    assert shown["Max-Lifetime"] == ".status.activeDeadlineSeconds"
