@@ -46,6 +46,20 @@ BOARD: dict[str, Sequence[Panel]] = {
             "{{resource}}",
         ),
         Panel(
+            "Jobs that failed within an hour, by reason",
+            "sum by (reason) (increase(kubedl_jobs_failed_total[1h]))",
+            "{{reason}}",
+            text="Beside them, kubedl_jobs_succeeded_total counts those that did not.",
+            stacked=True,
+        ),
+        Panel(
+            "Launch delay",
+            "histogram_quantile(0.9, sum by (pods, le) (rate(kubedl_jobs_launch_seconds_bucket[1h])))",
+            "{{pods}}",
+            unit="s",
+            text="Nine of ten jobs had their first pod, and all of them, ready so long after they were made.",
+        ),
+        Panel(
             "Model versions",
             f"sum by (phase) (max by ({RELEASE}, phase) (kubedl_model_versions))",
             "{{phase}}",

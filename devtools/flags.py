@@ -31,6 +31,7 @@ LIMITS: Mapping[str, Mapping[str, Any]] = {
     "--calls-per-second": {"minimum": 0},
     "--calls-burst": {"minimum": 1},
     "--node-grace-seconds": {"minimum": 0},
+    "--max-lost-nodes-percent": {"minimum": 0, "maximum": 100},
     "--settle-seconds": {"minimum": 0},
     "--cluster-domain": {"pattern": f"^({SUBDOMAIN})?$"},
     "--gateway": {"pattern": f"^({LABEL}/{SUBDOMAIN}(/{SUBDOMAIN})?)?$"},

@@ -5,6 +5,7 @@ from prometheus_client import Metric
 from devtools.tables import table
 from kubedl.main.population import Population
 from kubedl.runtime.metrics import Metrics
+from kubedl.training.job_metrics import JobMetrics
 
 
 def describe_metrics() -> str:
@@ -35,6 +36,7 @@ def found() -> list[tuple[str, str, tuple[str, ...], str]]:
 def _metrics() -> list[Metric]:
     told = Metrics()
     told.registry.register(Population({"PyTorchJob": []}, [], []))
+    JobMetrics(["PyTorchJob"], told.registry)
     # A metric with labels has a sample only when somebody has counted.
     told.made("get", "pods", "200", 0.1)
     told.reconciled("PyTorchJob", 0.1, error=True)

@@ -28,6 +28,7 @@ SAMPLES: dict[str, tuple[Any, Any]] = {
     "callsPerSecond": (12345678, 12345678.0),
     "callsBurst": (10**9, 10**9),
     "nodeGraceSeconds": (0, 0.0),
+    "maxLostNodesPercent": (50, 50.0),
     "settleSeconds": (86400, 86400.0),
     "clusterDomain": ("example.org", "example.org"),
     "gitImage": ("hub:5000/it's#git:1", "hub:5000/it's#git:1"),

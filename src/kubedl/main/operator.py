@@ -39,6 +39,7 @@ from kubedl.schema.rbac import FOLLOW, READ, Grant
 from kubedl.training import labels
 from kubedl.training.addons.board_controller import BoardController
 from kubedl.training.controller import Caches, JobController
+from kubedl.training.job_metrics import JobMetrics
 from kubedl.training.kind import Kind
 from kubedl.training.kinds import all_kinds
 from kubedl.training.snapshot import Settings
@@ -209,13 +210,14 @@ def _assemble(options: argparse.Namespace, manager: Manager, recorder: Recorder,
         file_systems=options.efs_file_systems,
         omit_user=options.omit_run_as_user,
     )
+    told = JobMetrics([kind.kind for kind in all_kinds()], metrics.registry)
     for kind in all_kinds():
         jobs = manager.cache(kind.resource, everywhere, {BY_CACHE: cache_key})
         followed[kind.resource] = manager.reflectors[-1]
         gate = Gate({kind.resource: jobs, PODS: pods, SERVICES: services})
         writer = Writer(manager.client, gate)
         caches = Caches(jobs, pods, services, nodes, backends)
-        handler = JobController(kind, caches, writer, recorder, settings=settings, clock=_now)
+        handler = JobController(kind, caches, writer, recorder, settings=settings, clock=_now, written=told.written)
         controller = Controller(kind.kind, handler.reconcile, gate=gate, workers=options.workers, observer=metrics)
         controller.watch(jobs, lambda job: (job.metadata.key,))
         controller.watch(pods, handler.job_of)

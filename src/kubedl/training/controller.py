@@ -34,6 +34,7 @@ from kubedl.wire.core import PODS, SERVICES, Node, Pod, Service
 from kubedl.wire.meta import Key
 
 Refusal = ApiError | TemplateError
+Written = Callable[[str, TrainingJob, JobStatus, datetime], None]
 
 FIRST_BATCH = 16  # of pods; doubled while all goes well, so that a quota is not run into a thousand times
 
@@ -61,13 +62,16 @@ class JobController:
         *,
         settings: Settings,
         clock: Callable[[], datetime],
+        written: Written = lambda *_: None,
     ) -> None:
+        """`written` is told of each status that was written, and what the job was before."""
         self.kind = kind
         self._caches = caches
         self._writer = writer
         self._recorder = recorder
         self._settings = settings
         self._clock = clock
+        self._written = written
         self._nodes = NodeView(caches.nodes, settings)
         self._listening = Listening()
         self._told: set[str] = set()  # pods that were told to go while they ran, by uid
@@ -245,6 +249,7 @@ class JobController:
         if changes:
             await self._writer.patch_status(self.kind.resource, made, changes)
             self._listening.written(made.metadata.uid, made.status, status, self._clock().replace(microsecond=0))
+            self._written(self.kind.kind, made, status, self._clock())
 
     def _reference(self, made: TrainingJob) -> Reference:
         meta, resource = made.metadata, self.kind.resource
