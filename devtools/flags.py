@@ -34,7 +34,6 @@ LIMITS: Mapping[str, Mapping[str, Any]] = {
     "--max-lost-nodes-percent": {"minimum": 0, "maximum": 100},
     "--settle-seconds": {"minimum": 0},
     "--cluster-domain": {"pattern": f"^({SUBDOMAIN})?$"},
-    "--gateway": {"pattern": f"^({LABEL}/{SUBDOMAIN}(/{SUBDOMAIN})?)?$"},
     "--inference-domain": {"pattern": f"^({SUBDOMAIN})?$"},
     "--efs-file-systems": {"pattern": f"^({FILE_SYSTEM}(,{FILE_SYSTEM})*)?$"},
     "--cache-host-paths": {"pattern": r"^(/[^/,\s][^,\s]*(,/[^/,\s][^,\s]*)*)?$"},

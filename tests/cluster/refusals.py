@@ -174,28 +174,26 @@ REFUSALS = {
     ),
     "gang": Refusal(
         lambda job: job["spec"].update(schedulingPolicy={"minAvailable": 2}),
-        "spec.schedulingPolicy.minAvailable: Forbidden: minAvailable cannot be honoured yet: this version does not "
-        "know gang scheduling; remove the field",
+        "spec.schedulingPolicy.minAvailable: Forbidden: minAvailable is not supported yet (gang scheduling); "
+        "remove the field",
     ),
     "priority by number": Refusal(
         lambda job: job["spec"].update(schedulingPolicy={"priority": 0}),
-        "spec.schedulingPolicy.priority: Forbidden: priority cannot be honoured yet: this version does not know "
-        "a priority by number (priorityClassName works); remove the field",
+        "spec.schedulingPolicy.priority: Forbidden: priority is not supported yet (a priority by number; "
+        "use priorityClassName); remove the field",
     ),
     "queue": Refusal(
         lambda job: job["spec"].update(schedulingPolicy={"queue": "q"}),
-        "spec.schedulingPolicy.queue: Forbidden: queue cannot be honoured yet: this version does not know a queue; "
-        "remove the field",
+        "spec.schedulingPolicy.queue: Forbidden: queue is not supported yet (queues); remove the field",
     ),
     "schedule": Refusal(
         lambda job: job["spec"].update(cronPolicy={"schedule": "* * * * *"}),
-        "spec.cronPolicy: Forbidden: cronPolicy cannot be honoured yet: this version does not know schedules; "
-        "remove the field",
+        "spec.cronPolicy: Forbidden: cronPolicy is not supported yet (schedules); remove the field",
     ),
     "spot": Refusal(
         lambda job: worker(job).update(spotReplicaSpec={"spotReplicaNumber": 1}),
-        "spec.tfReplicaSpecs[Worker].spotReplicaSpec: Forbidden: spotReplicaSpec cannot be honoured yet: this version "
-        "does not know spot replicas; remove the field",
+        "spec.tfReplicaSpecs[Worker].spotReplicaSpec: Forbidden: spotReplicaSpec is not supported yet "
+        "(spot replicas); remove the field",
     ),
     "code with a password": Refusal(
         lambda job: job["spec"].update(codeSource={"repository": "https://me:x@git.example.org/a"}),

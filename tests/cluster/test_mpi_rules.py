@@ -64,7 +64,7 @@ REFUSALS = {
     ),
     "gang": Refusal(
         in_policy(schedulingPolicy={"minAvailable": 2}),
-        "spec.runPolicy.schedulingPolicy.minAvailable: Forbidden: minAvailable cannot be honoured yet",
+        "spec.runPolicy.schedulingPolicy.minAvailable: Forbidden: minAvailable is not supported yet",
     ),
     "gpus": Refusal(in_spec(gpus=8), f"spec.gpus: Invalid value: gpus is of an older MPIJob: {BY_RESOURCES}"),
     "resource type": Refusal(in_spec(processingResourceType="cpu"), f"is of an older MPIJob: {BY_RESOURCES}"),

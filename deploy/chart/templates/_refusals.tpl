@@ -7,6 +7,9 @@
 {{- if and .efsFileSystems $.Values.namespace -}}
 {{- fail "operator.efsFileSystems: an operator of one namespace has Roles only, and may make no PersistentVolume; leave namespace empty, or name a claim in storage" -}}
 {{- end -}}
+{{- if and .gateway (not (regexMatch "^[a-z0-9]([-a-z0-9]*[a-z0-9])?/[a-z0-9]([-.a-z0-9]*[a-z0-9])?(/[a-z0-9]([-.a-z0-9]*[a-z0-9])?)?$" .gateway)) -}}
+{{- fail "operator.gateway: write NAMESPACE/NAME or NAMESPACE/NAME/LISTENER of a Gateway" -}}
+{{- end -}}
 {{- $retry := float64 .leaseRetrySeconds -}}
 {{- $renew := float64 .leaseRenewSeconds -}}
 {{- if not (and (lt (mulf $retry 2.0) $renew) (lt $renew (float64 .leaseSeconds))) -}}

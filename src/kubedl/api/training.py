@@ -98,26 +98,50 @@ class ReplicaSpec(Record, frozen=True):
         | None
     ) = None
 
-    spot_replica_spec: Annotated[Opaque, Meta(description="To come; a job that has it is refused.")] | None = None
+    spot_replica_spec: (
+        Annotated[Opaque, Meta(description="Not supported yet: a job that sets it is rejected.")] | None
+    ) = None
 
     __rules__: ClassVar[tuple[Rule, ...]] = restart_rules()
 
 
 # The number of roles is bounded because the API server bounds what the rules about them may cost.
-ReplicaSpecs = Annotated[Mapping[str, ReplicaSpec], Meta(min_length=1, max_length=5)]
+ReplicaSpecs = Annotated[
+    Mapping[str, ReplicaSpec],
+    Meta(
+        min_length=1,
+        max_length=5,
+        description="The roles of the job, by name (Master, Worker, PS, …): how many pods each has, and what they run.",
+    ),
+]
 
 
 class SchedulingPolicy(Record, frozen=True):
     """Wishes to the scheduler."""
 
     min_available: (
-        Annotated[int, Meta(ge=1, le=MOST, description="How many pods must fit before any starts.")] | None
+        Annotated[
+            int, Meta(ge=1, le=MOST, description="Not supported yet (gang scheduling): a job that sets it is rejected.")
+        ]
+        | None
     ) = None
-    priority: Annotated[int, Meta(ge=-MOST, le=MOST, description="The job's rank in its queue.")] | None = None
+    priority: (
+        Annotated[
+            int,
+            Meta(
+                ge=-MOST,
+                le=MOST,
+                description="Not supported yet (use priorityClassName): a job that sets it is rejected.",
+            ),
+        ]
+        | None
+    ) = None
     priority_class_name: Annotated[
         str, Meta(max_length=253, description="The PriorityClass of pods whose template names none.")
     ] = ""
-    queue: Annotated[str, Meta(max_length=253, description="The queue in which the job waits.")] = ""
+    queue: Annotated[
+        str, Meta(max_length=253, description="Not supported yet (queues): a job that sets it is rejected.")
+    ] = ""
 
 
 class JobSpec(Record, frozen=True):
@@ -161,7 +185,7 @@ class JobSpec(Record, frozen=True):
         ),
     ] = ""
     scheduling_policy: SchedulingPolicy | None = None
-    cron_policy: Annotated[Opaque, Meta(description="To come; a job that has it is refused.")] | None = None
+    cron_policy: Annotated[Opaque, Meta(description="Not supported yet: a job that sets it is rejected.")] | None = None
     cache_backend: (
         Annotated[
             CacheBackendSpec,

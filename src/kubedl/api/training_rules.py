@@ -19,8 +19,8 @@ NO_ORDER: Order = {}
 LONGEST_NAME = 63  # of a DNS label: a pod's name is its host name too
 IN_SCHEDULING = {
     "minAvailable": "gang scheduling",
-    "priority": "a priority by number (priorityClassName works)",
-    "queue": "a queue",
+    "priority": "a priority by number; use priorityClassName",
+    "queue": "queues",
 }
 IN_SPEC = {"cronPolicy": "schedules"}
 STORED_ONCE = "where a job's pods write the model is chosen once; make a new job"
@@ -238,7 +238,7 @@ def _not_yet(place: str, wishes: Mapping[str, str]) -> tuple[Rule, ...]:
     return tuple(
         Rule(
             f"!has(self.{field})" + (f" || self.{field} == ''" if field == "queue" else ""),
-            f"{field} cannot be honoured yet: this version does not know {what}; remove the field",
+            f"{field} is not supported yet ({what}); remove the field",
             field=f".{field}",
             at=place,
             reason="FieldValueForbidden",

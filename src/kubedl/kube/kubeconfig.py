@@ -86,6 +86,8 @@ def read(paths: Sequence[Path]) -> Access:
 def _load(path: Path) -> dict[str, Any]:
     try:
         config = yaml.safe_load(path.read_text())
+    except FileNotFoundError as error:
+        raise KubeconfigError(f"kubeconfig {path} does not exist; pass --kubeconfig") from error
     except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
         raise KubeconfigError(f"kubeconfig {path}: {error}") from error
     if not isinstance(config, dict):

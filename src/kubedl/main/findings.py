@@ -110,7 +110,9 @@ async def look(client: Client, options: argparse.Namespace, namespace: str) -> l
         _foreign("Kueue", "kueue.x-k8s.io", groups, missing=NO_QUEUE, off=NO_QUEUE),
         _gateway(groups, options.gateway),
         await _image_volumes(client, namespace),
-        _foreign("pod metrics", "metrics.k8s.io", groups, missing="autoscalers by load get no figures"),
+        _foreign(
+            "pod metrics", "metrics.k8s.io", groups, missing="HorizontalPodAutoscalers on CPU or memory will not work"
+        ),
         _foreign("KEDA", "keda.sh", groups, missing="predictors that ask for it get a condition"),
         _analysis(options),
         _foreign("Fluid", "data.fluid.io", groups, missing="caches that ask for it wait, and say so"),
@@ -191,8 +193,8 @@ async def _image_volumes(client: Client, namespace: str) -> Finding:
         return Finding("image volumes", "?", "not known", f"{error.message}"[:200])
     volumes = msgspec.json.decode(answer)["spec"].get("volumes", [])
     if any("image" in one for one in volumes):
-        return Finding("image volumes", "on", "kept in pods")
-    return Finding("image volumes", "off", "taken out of pods", "each predictor's pod fetches its model")
+        return Finding("image volumes", "on", "supported")
+    return Finding("image volumes", "off", "removed from pods", "each predictor's pod fetches its model")
 
 
 def _analysis(options: argparse.Namespace) -> Finding:

@@ -16,9 +16,11 @@ __all__ = ["Column", "CustomResource", "Rule", "Scale"]
 
 ColumnType = Literal["string", "integer", "number", "boolean", "date"]
 OF_THE_SERVER: Mapping[str, Schema] = {
-    "apiVersion": {"type": "string"},
-    "kind": {"type": "string"},
-    "metadata": {"type": "object", "properties": {"name": {"type": "string"}}},  # declared so that a rule can blame it
+    "apiVersion": {"description": "The version of this schema: group/version.", "type": "string"},
+    "kind": {"description": "The kind of this object.", "type": "string"},
+    # The name is declared so that a rule can blame it. Metadata itself is described by the API server, which refuses a
+    # definition that says more about it.
+    "metadata": {"type": "object", "properties": {"name": {"description": "The object's name.", "type": "string"}}},
 }
 
 

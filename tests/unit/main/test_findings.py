@@ -76,7 +76,7 @@ async def test_a_cluster_that_has_nothing() -> None:
     assert found["gang scheduling"].found == "none"
     assert [one.what for one in found.values() if one.state == "off" and not one.why] == []
     assert found["image volumes"] == Finding(
-        "image volumes", "off", "taken out of pods", "each predictor's pod fetches its model"
+        "image volumes", "off", "removed from pods", "each predictor's pod fetches its model"
     )
     assert [one.what for one in found.values() if one.state == "on"] == ["Kubernetes", "namespaces", "metrics"]
 

@@ -73,7 +73,8 @@ def test_the_schema_leaves_metadata_to_the_server() -> None:
     assert list(schema["properties"]) == ["apiVersion", "kind", "metadata", "spec", "status"]
     assert schema["required"] == ["spec"]
     assert schema["description"] == "A gadget."
-    assert schema["properties"]["metadata"] == {"type": "object", "properties": {"name": {"type": "string"}}}
+    named = {"description": "The object's name.", "type": "string"}
+    assert schema["properties"]["metadata"] == {"type": "object", "properties": {"name": named}}
 
 
 def test_only_the_spec_has_defaults() -> None:

@@ -15,7 +15,15 @@ from kubedl.schema.structural import Schema, schema_of
 from kubedl.training.kind import Kind
 from kubedl.training.kinds import all_kinds
 from kubedl.wire import codec
+from proofs.defects.descriptions import unexplained
 from tests.unit.schema.openapi import complaints
+
+ALL = [
+    cache.CUSTOM_RESOURCE,
+    *model.CUSTOM_RESOURCES,
+    inference.CUSTOM_RESOURCE,
+    *(kind.custom_resource for kind in all_kinds()),
+]
 
 
 @pytest.mark.parametrize("kind", all_kinds(), ids=lambda kind: kind.kind)
@@ -61,15 +69,24 @@ def test_the_order_of_a_kind_is_none_that_waits_for_ever(kind: Kind) -> None:
 )
 def test_every_field_is_explained(struct: type) -> None:
     """`kubectl explain` has no empty lines."""
-    assert list(_unexplained(schema_of(struct, defaults=True))) == []
+    assert list(unexplained(schema_of(struct, defaults=True))) == []
 
 
-@pytest.mark.parametrize("kind", all_kinds(), ids=lambda kind: kind.kind)
-def test_every_field_of_a_kinds_own_is_explained(kind: Kind) -> None:
-    """Those of its roles are, once for all kinds; see above."""
-    spec = _schema(kind)["properties"]["spec"]
-    own = {name: field for name, field in spec["properties"].items() if name != kind.replicas_field}
-    assert list(_unexplained({"properties": own})) == []
+@pytest.mark.parametrize("custom", ALL, ids=lambda custom: custom.resource.kind)
+def test_every_field_of_a_definition_is_explained(custom: CustomResource) -> None:
+    """Also those of pod templates, and what the API server adds; it describes `metadata` itself."""
+    [version] = custom.definition()["spec"]["versions"]
+    assert [path for path in unexplained(version["schema"]["openAPIV3Schema"]) if path != ".metadata"] == []
+
+
+@pytest.mark.parametrize("custom", ALL, ids=lambda custom: custom.resource.kind)
+def test_a_field_that_is_always_refused_says_so(custom: CustomResource) -> None:
+    """`kubectl explain` must not promise what admission rejects."""
+    refused = [rule.field[1:] for rule in custom.rules if "is not supported yet" in rule.message]
+    described = [
+        (name, schema["description"]) for name, schema in _fields(custom.definition()["spec"]) if name in refused
+    ]
+    assert [name for name, words in described if "not supported" not in words.lower()] == []
 
 
 @pytest.mark.parametrize("kind", all_kinds(), ids=lambda kind: kind.kind)
@@ -88,11 +105,13 @@ def _schema(kind: Kind) -> Schema:
     return schema
 
 
-def _unexplained(schema: Schema, path: str = "") -> Iterator[str]:
-    if schema.get("x-kubernetes-preserve-unknown-fields"):
-        return  # explained by Kubernetes
-    for name, field in schema.get("properties", {}).items():
-        if "description" not in field:
-            yield f"{path}.{name}"
-        for inner in (field, field.get("items", {}), field.get("additionalProperties", {})):
-            yield from _unexplained(inner, f"{path}.{name}")
+def _fields(schema: object) -> Iterator[tuple[str, Schema]]:
+    """Every field with its schema, wherever it is."""
+    if isinstance(schema, dict):
+        properties = schema.get("properties", {})
+        yield from ((name, field) for name, field in properties.items() if isinstance(field, dict))
+        for inner in schema.values():
+            yield from _fields(inner)
+    elif isinstance(schema, list):
+        for item in schema:
+            yield from _fields(item)

@@ -56,7 +56,9 @@ class MarsJobSpec(JobSpec, frozen=True, kw_only=True):
 
     replica_specs: ReplicaSpecs = msgspec.field(name="marsReplicaSpecs")
     worker_memory_tuning_policy: MemoryPolicy | None = None
-    web_host: Annotated[str, Meta(max_length=253, description="Refused: make an Ingress yourself.")] | None = None
+    web_host: (
+        Annotated[str, Meta(max_length=253, description="Not supported yet: create an Ingress yourself.")] | None
+    ) = None
 
 
 class MarsJob(TrainingJob, frozen=True):
@@ -86,7 +88,7 @@ class Mars(Kind):
     rules = (
         Rule(
             "!has(self.webHost)",
-            "webHost cannot be honoured yet: this version makes no Ingress; remove the field and make one yourself, "
+            "webHost is not supported yet (no Ingress is created); remove the field and create one yourself, "
             "for a Service that selects the label replica-type=webservice of the job",
             field=".webHost",
             at="spec",

@@ -46,8 +46,7 @@ class PyTorch(Kind):
     rules = (
         Rule(
             "!self.exists(role, role.lowerAscii() == 'aimaster')",
-            "AIMaster cannot be honoured: it drives an elastic training that this version does not know; "
-            "remove the role to train with a fixed number of workers",
+            "AIMaster is not supported (elastic training); remove the role to train with a fixed number of workers",
             at="spec.pytorchReplicaSpecs",
             reason="FieldValueForbidden",
         ),
