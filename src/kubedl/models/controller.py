@@ -12,7 +12,7 @@ from kubedl.api.model_volumes import NO_FILE_SYSTEMS, FileSystems
 from kubedl.kube.errors import ApiError, ForbiddenError, InvalidError
 from kubedl.models import build_pod
 from kubedl.models.inquiry import NOTHING, Heard, ask
-from kubedl.models.plan import LOOK, OVER, Decision, Sight, decide, failed, stated
+from kubedl.models.plan import ATTACHED, LOOK, OVER, Decision, Sight, decide, failed, stated
 from kubedl.runtime.events import Recorder, Reference
 from kubedl.runtime.store import Store
 from kubedl.runtime.writer import OccupiedError, Writer, merge_changes
@@ -21,7 +21,8 @@ from kubedl.wire import codec
 from kubedl.wire.core import PODS, Pod
 from kubedl.wire.meta import Key
 
-QUIET = ("Building", "ImageBuilt")  # reasons of which no warning is made
+QUIET = ("Building", "ImageBuilt", "Rebuilding")  # reasons of which no warning is made
+SILENT = "AllAttached"  # as it should be, and part of what ImageBuilt says
 NOT_MADE = "the build pod cannot be made"
 NEW = timedelta(seconds=10)  # a pod younger than this has no need to explain itself
 
@@ -136,9 +137,10 @@ class ModelVersionController:
         if not changes:
             return
         await self._writer.patch_status(MODEL_VERSIONS, version, changes)
-        before, said = (find(one.conditions, "Ready") for one in (version.status, status))
-        if said is not None and (before is None or before.reason != said.reason):
-            self._tell(version, said)
+        for kind in ("Ready", ATTACHED):
+            before, said = (find(one.conditions, kind) for one in (version.status, status))
+            if said is not None and said.reason != SILENT and (before is None or before.reason != said.reason):
+                self._tell(version, said)
 
     def _tell(self, version: ModelVersion, said: Condition) -> None:
         meta = version.metadata

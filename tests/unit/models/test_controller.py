@@ -148,6 +148,16 @@ def test_a_life(runner: asyncio.Runner) -> None:
     assert stage.events == [*kinds, "Normal ModelVersion ImageBuilt"]
 
 
+def test_extras_that_the_registry_refused_are_told(runner: asyncio.Runner) -> None:
+    """By a warning beside the good news."""
+    stage = Stage(runner)
+    stage.look()
+    stage.becomes(ended(0, digest=DIGEST, notAttached="SBOM: 405"))
+    stage.look()
+    built = ["Normal ModelVersion Building", "Normal ModelVersion ImageBuilt"]
+    assert stage.events == [*built, "Warning ModelVersion RegistryRefused"]
+
+
 def test_a_refusal_is_quoted_and_tried_again_later(runner: asyncio.Runner) -> None:
     """PodSecurity, a quota: whoever may change that needs not make the version anew."""
     stage = Stage(runner)
