@@ -66,6 +66,7 @@ GRANTS = (
     Grant("apps", ("deployments",), (*READ, "create", "patch", "delete"), "The servers of predictors."),
     Grant("", ("services",), (*READ, "create", "patch", "delete"), "The addresses of predictors."),
     Grant("", ("pods",), (*READ, "create"), "Say why a server is not ready; ask, as a dry run, what is left of a pod."),
+    Grant("", ("serviceaccounts",), ("get",), "Add a model's pull secret to those that the account gives a server."),
     Grant("discovery.k8s.io", ("endpointslices",), FOLLOW, "See which predictors answer."),
     Grant(
         "autoscaling",

@@ -50,6 +50,13 @@ def cannot_mount(pods: Sequence[Pod]) -> bool:
     return any(_lost_its_model(pod) or _not_supported(pod) for pod in pods)
 
 
+def cannot_pull(pods: Sequence[Pod]) -> bool:
+    """Whether an image of a pod cannot be pulled."""
+    statuses = (one for pod in pods for one in (*pod.status.init_container_statuses, *pod.status.container_statuses))
+    reasons = {one.state.waiting.reason for one in statuses if one.state.waiting is not None}
+    return bool(reasons & {"ErrImagePull", "ImagePullBackOff"})
+
+
 def _lost_its_model(pod: Pod) -> bool:
     words = loading.last_words(pod)
     return words is not None and words.reason == MISSING

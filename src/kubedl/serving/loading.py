@@ -49,6 +49,7 @@ class Program:
     image: str
     proxies: Mapping[str, str] = field(default_factory=lambda: NO_PROXIES)  # variables
     omit_user: bool = False  # the cluster assigns users to containers
+    account_secrets: tuple[str, ...] = ()  # pull secrets of the ServiceAccount, where the template names none
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ def add(spec: Body, model: Model, way: Way, path: str, program: Program, setting
     if way == "ImageVolume":
         image = {"reference": model.image, "pullPolicy": "IfNotPresent"}
         spec["volumes"].append({"name": IMAGE_VOLUME, "image": image})
-        _let_pull(spec, model.secret)
+        _let_pull(spec, model.secret or DEFAULT_SECRET, program.account_secrets)
         mounted = {"name": IMAGE_VOLUME, "mountPath": IMAGE_PATH, "readOnly": True}
         mounts.append(mounted)
         own.append(mounted)
@@ -159,11 +160,15 @@ def _credentials(spec: Body, model: Model) -> Body:
     return registry_access.credentials(REGISTRY_VOLUME, secret, optional=not model.secret)
 
 
-def _let_pull(spec: Body, secret: str) -> None:
-    """With the password by which the version was pushed, the kubelet can pull it."""
-    known = spec.get("imagePullSecrets") or []
-    if secret and all(one.get("name") != secret for one in known):
-        spec["imagePullSecrets"] = [*known, {"name": secret}]
+def _let_pull(spec: Body, secret: str, account: tuple[str, ...]) -> None:
+    """With the password by which the version was pushed, the kubelet can pull it; one that is missing harms nobody.
+
+    A pod that names a pull secret gets none of its ServiceAccount's, so these are named too.
+    """
+    known = spec.get("imagePullSecrets") or [{"name": name} for name in account]
+    if all(one.get("name") != secret for one in known):
+        known = [*known, {"name": secret}]
+    spec["imagePullSecrets"] = known
 
 
 def _resources(spec: Body) -> Body:

@@ -112,6 +112,20 @@ class Scaler(Record, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
 
 
+class PullSecret(Record, frozen=True):
+    """A Secret by which a kubelet pulls images."""
+
+    name: str = ""
+
+
+class ServiceAccount(Record, frozen=True):
+    """Whose pull secrets a pod has that names none."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    image_pull_secrets: tuple[PullSecret, ...] | None = ()
+
+
+SERVICE_ACCOUNTS = Resource(ServiceAccount, "ServiceAccount", "serviceaccounts")
 DEPLOYMENTS = Resource(Deployment, "Deployment", "deployments", group="apps")
 SLICES = Resource(EndpointSlice, "EndpointSlice", "endpointslices", group="discovery.k8s.io")
 AUTOSCALERS = Resource(Scaler, "HorizontalPodAutoscaler", "horizontalpodautoscalers", "v2", "autoscaling")

@@ -5,23 +5,26 @@ sends requests there. One predictor that is refused costs the others nothing.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+from kubedl.api.inference import GROUP
 from kubedl.api.pod_template import TemplateError
 from kubedl.kube.errors import ApiError, ForbiddenError, InvalidError, NotFoundError
 from kubedl.runtime.writer import Writer
-from kubedl.serving import autoscaling, deployment, keeping, loading, traffic
+from kubedl.serving import autoscaling, deployment, keeping, loading, template, traffic
 from kubedl.serving.applier import Applier
 from kubedl.serving.arrangement import Arrangement, backends, names_of, replicas, scaled
 from kubedl.serving.deployment import Servers
-from kubedl.serving.explanation import cannot_mount
+from kubedl.serving.explanation import cannot_mount, cannot_pull
 from kubedl.serving.objects import (
     CANDIDATE,
     DEPLOYMENTS,
     INFERENCE,
     INFERENCE_UID,
     SCALED_OBJECTS,
+    SERVICE_ACCOUNTS,
     STABLE,
     Deployment,
     name_of,
@@ -32,11 +35,11 @@ from kubedl.serving.sight import Sight, Trouble
 from kubedl.serving.status import Place
 from kubedl.serving.template import Body
 from kubedl.wire import codec
-from kubedl.wire.codec import Opaque
 from kubedl.wire.core import PODS, SERVICES
-from kubedl.wire.meta import Object, Resource
+from kubedl.wire.meta import Key, Object, Resource
 
 KEDA_MISSING = "KedaNotInstalled"
+ACCOUNT_SECRETS = f"{GROUP}/account-pull-secrets"  # an annotation: names, as its pods were made with them
 
 
 class Provisioner:
@@ -182,20 +185,33 @@ class Provisioner:
     async def _rendered(self, sight: Sight, servers: Servers, found: Deployment | None) -> Body:
         """The Deployment. Its pods stay as they are until something else is asked for, or somebody edits them."""
         if found is not None and keeping.is_asked_for(sight, servers, found):
-            way = loading.way_of(found.metadata.annotations.get(deployment.LOADER, ""))
-            pods = sight.pods_of(servers.predictor.name, servers.track)
-            if way == "ImageVolume" and servers.predictor.loader == "Auto" and cannot_mount(pods):
-                return self._body(servers, "InitCopy")
-            template = None if self._applier.is_edited(found) else found.spec.template
-            return self._body(servers, way, template)
+            return await self._kept(sight, servers, found)
         wish = servers.predictor.loader
         if servers.model is None or wish != "Auto":
-            return self._body(servers, loading.way_of(wish))
+            return await self._made(servers, loading.way_of(wish))
         return await self._probed(servers)
+
+    async def _kept(self, sight: Sight, servers: Servers, found: Deployment) -> Body:
+        notes, pods = found.metadata.annotations, sight.pods_of(servers.predictor.name, servers.track)
+        way = loading.way_of(notes.get(deployment.LOADER, ""))
+        if way == "ImageVolume" and servers.predictor.loader == "Auto" and cannot_mount(pods):
+            return await self._made(servers, "InitCopy")
+        pod, account = found.spec.template, notes.get(ACCOUNT_SECRETS, "")
+        if pod is None or self._applier.is_edited(found):
+            return await self._made(servers, way)
+        if cannot_pull(pods) and pod.unpack()["spec"].get("imagePullSecrets"):
+            # What the account gives, of which such a pod gets nothing by itself, may have been put right meanwhile.
+            made = await self._made(servers, way)
+            if made["metadata"]["annotations"].get(ACCOUNT_SECRETS, "") != account:
+                return made
+        body = deployment.deployment(servers, way, pod, keeping.asked(servers))
+        if account:
+            body["metadata"]["annotations"][ACCOUNT_SECRETS] = account
+        return body
 
     async def _probed(self, servers: Servers) -> Body:
         """Ask the API server what would become of a pod with an image volume."""
-        mounted, copied = self._body(servers, "ImageVolume"), self._body(servers, "InitCopy")
+        mounted, copied = await self._made(servers, "ImageVolume"), await self._made(servers, "InitCopy")
         try:
             answer = await self._dry_run(mounted)
         except (ForbiddenError, InvalidError) as refusal:
@@ -213,8 +229,28 @@ class Provisioner:
         answer = await self._writer.client.call("create", PODS, path, params=params, body=body)
         return codec.decode(answer, dict[str, Any])
 
-    def _body(self, servers: Servers, way: loading.Way, kept: Opaque | None = None) -> Body:
-        return deployment.deployment(servers, way, kept or self._program, keeping.asked(servers))
+    async def _made(self, servers: Servers, way: loading.Way) -> Body:
+        """With pods as this operator renders them."""
+        mounts = way == "ImageVolume" and servers.model is not None
+        account = await self._account_secrets(servers) if mounts else ()
+        program = replace(self._program, account_secrets=account)
+        body = deployment.deployment(servers, way, program, keeping.asked(servers))
+        if account:
+            body["metadata"]["annotations"][ACCOUNT_SECRETS] = ",".join(account)
+        return body
+
+    async def _account_secrets(self, servers: Servers) -> tuple[str, ...]:
+        """The pull secrets that a pod gets from its ServiceAccount, which are those of a pod that names none."""
+        spec = template.read(servers.predictor.name, servers.predictor.template)["spec"]
+        if spec.get("imagePullSecrets"):
+            return ()
+        name = spec.get("serviceAccountName") or spec.get("serviceAccount") or "default"
+        key = Key(servers.inference.metadata.namespace, str(name))
+        try:
+            account = await self._writer.client.get(SERVICE_ACCOUNTS, key)
+        except NotFoundError:
+            return ()  # the API server will say so of the pod
+        return tuple(one.name for one in account.image_pull_secrets or () if one.name)
 
     def _has_left(self, sight: Sight, name: str, outcome: Outcome) -> bool:
         """Whether no gateway sends it requests any more; if not, when to look again."""

@@ -266,12 +266,13 @@ def test_a_copy_reaches_the_registry_as_the_build_did() -> None:
     assert "env" not in made(one(), "InitCopy")["spec"]["template"]["spec"]["initContainers"][0]
 
 
-def test_a_mounted_model_is_pulled_with_the_password_it_was_pushed_with() -> None:
-    """Beside those that the pod has; once."""
-    for pulling in ([{"name": "own"}], [{"name": "own"}, {"name": "pushed"}]):
-        body = made(one(pod={"imagePullSecrets": pulling}), model=replace(MODEL, secret="pushed"))  # noqa: S106 - a name
+@pytest.mark.parametrize(("named", "pushed"), [("hub", "hub"), ("", "regcred")])
+def test_a_mounted_model_is_pulled_with_the_password_it_was_pushed_with(named: str, pushed: str) -> None:
+    """Beside those that the pod has; once. The packer takes regcred where none is named, so the kubelet gets it too."""
+    for pulling in ([{"name": "own"}], [{"name": "own"}, {"name": pushed}]):
+        body = made(one(pod={"imagePullSecrets": pulling}), model=replace(MODEL, secret=named))
         secrets = body["spec"]["template"]["spec"]["imagePullSecrets"]
-        assert secrets == [{"name": "own"}, {"name": "pushed"}]
+        assert secrets == [{"name": "own"}, {"name": pushed}]
 
 
 def test_the_loader_does_not_cost_a_pod_its_guarantee() -> None:

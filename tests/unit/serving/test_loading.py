@@ -7,8 +7,10 @@ import pytest
 
 from kubedl.serving.deployment import LOADER
 from kubedl.serving.loading import Program
-from kubedl.serving.objects import DEPLOYMENTS
+from kubedl.serving.objects import DEPLOYMENTS, SERVICE_ACCOUNTS, PullSecret, ServiceAccount
 from kubedl.wire.core import PODS
+from kubedl.wire.meta import ObjectMeta
+from tests.training_builders import NAMESPACE
 from tests.unit.serving.inferences import NAME, inference, predictor, version, waiting_pod
 from tests.unit.serving.stage import Stage
 
@@ -29,6 +31,45 @@ def test_a_copy_comes_from_a_registry_behind_a_proxy_and_an_authority(runner: as
     stage.look()
     told = {variable["name"]: variable["value"] for variable in loader(stage)["env"]}
     assert told == {"HTTPS_PROXY": "http://proxy:3128", "SSL_CERT_FILE": "/kubedl/authority/ca.crt"}
+
+
+def account(*secrets: str) -> ServiceAccount:
+    """The ServiceAccount of pods that name none."""
+    meta = ObjectMeta(name="default", namespace=NAMESPACE, uid="account")
+    return ServiceAccount(metadata=meta, image_pull_secrets=tuple(PullSecret(name=name) for name in secrets))
+
+
+def pull_secrets(stage: Stage) -> list[str]:
+    """Of the pods, as they were last sent."""
+    found = stage.body(DEPLOYMENTS, MAIN)["spec"]["template"]["spec"].get("imagePullSecrets") or ()
+    return [one["name"] for one in found]
+
+
+def test_a_mounted_model_costs_a_pod_none_of_its_accounts_secrets(runner: asyncio.Runner) -> None:
+    """A pod that names a pull secret gets none of its account's, so they are named beside regcred."""
+    stage = Stage(runner, inference(), version())
+    stage.api.put(SERVICE_ACCOUNTS, account("company"))
+    stage.look()
+    assert pull_secrets(stage) == ["company", "regcred"]
+
+
+def test_an_account_that_is_put_right_reaches_pods_that_cannot_pull(runner: asyncio.Runner) -> None:
+    """And no others: a server that runs has its images."""
+    stage = Stage(runner, inference(), version())
+    stage.look()
+    assert pull_secrets(stage) == ["regcred"]
+    stage.api.put(SERVICE_ACCOUNTS, account("company"))
+    stage.settle()
+    assert pull_secrets(stage) == ["regcred"]
+    stage.api.put(PODS, waiting_pod("ImagePullBackOff"))
+    stage.settle()
+    assert pull_secrets(stage) == ["company", "regcred"]
+
+
+def test_a_copy_leaves_pull_secrets_to_the_account(runner: asyncio.Runner) -> None:
+    stage = Stage(runner, inference(predictor(loader="InitCopy")), version())
+    stage.look()
+    assert pull_secrets(stage) == []
 
 
 def registry() -> dict[str, Any]:
