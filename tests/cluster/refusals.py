@@ -199,6 +199,11 @@ REFUSALS = {
         lambda job: job["spec"].update(codeSource={"repository": "https://me:x@git.example.org/a"}),
         "spec.codeSource.repository: Forbidden: everybody who sees the job would see these credentials",
     ),
+    "more addresses than a variable holds": Refusal(
+        lambda job: worker(job).update(replicas=9000),
+        "spec.tfReplicaSpecs: Invalid value: TF_CONFIG has the address of every replica, and a variable may have "
+        "131072 bytes: this job needs at least ",
+    ),
     "code with a password in clear text": Refusal(
         lambda job: job["spec"].update(codeSource={"repository": "http://host/a", "secretName": "deploy"}),
         "spec.codeSource.secretName: Forbidden: http:// would send the password of secretName in clear text",

@@ -16,6 +16,8 @@ from kubedl.api.training_addons import CHOSEN_ONCE, LONGEST_BOARD_NAME
 from kubedl.schema.crd import Column, Rule
 
 NO_ORDER: Order = {}
+LONGEST_VARIABLE = 131_072  # bytes of one variable that Linux starts a process with
+SHORTEST_ADDRESS = 17  # beside names of job and role: "--1000..x.svc:80", in quotes and with a comma
 LONGEST_NAME = 63  # of a DNS label: a pod's name is its host name too
 IN_SCHEDULING = {
     "minAvailable": "gang scheduling",
@@ -77,6 +79,28 @@ def number_rules(replicas_field: str, required: Sequence[str], bounds: Mapping[s
         for role, most in bounds.items()
     )
     return (*needed, *bounded)
+
+
+def cluster_rule(replicas_field: str, variable: str, left_out: str = "") -> Rule:
+    """The rule of a kind whose variable has the address of every replica, but those of one role.
+
+    Nobody tells the API server's rules how long the namespace is: what fits only in a namespace of a shorter name is
+    left to the operator, which knows the exact size.
+    """
+    specs = f"self.spec.{replicas_field}"
+    address = f"(2 * size(self.metadata.name) + size(role) + {SHORTEST_ADDRESS})"
+    number = (
+        f"(role.lowerAscii() == '{left_out}' ? 0 : {specs}[role].replicas)" if left_out else f"{specs}[role].replicas"
+    )
+    total = f"{specs}.map(role, {number} * {address}).sum()"
+    limit = f"{variable} has the address of every replica, and a variable may have {LONGEST_VARIABLE} bytes"
+    return Rule(
+        f"size({specs}) == 0 || {total} <= {LONGEST_VARIABLE}",
+        f"{limit}; take fewer replicas, or a shorter name",
+        field=f".spec.{replicas_field}",
+        message_expression=f"'{limit}: this job needs at least %d; take fewer replicas, or a shorter name'"
+        f".format([{total}])",
+    )
 
 
 def job_columns() -> tuple[Column, ...]:

@@ -8,6 +8,7 @@ caller's to judge.
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, Literal
 from urllib.parse import urlencode
 
@@ -27,6 +28,7 @@ LONGEST_PAUSE = 60.0  # a webhook may answer 429 too, and name a day
 NAME = "kubedl"  # our user agent, from which the server takes the manager of the fields that we write
 
 Body = Mapping[str, Any] | msgspec.Struct
+Rendered = Callable[[], Body]
 Params = Mapping[str, str]
 Told = Callable[[str, str, str, float], None]
 PatchType = Literal["merge", "apply"]
@@ -75,8 +77,8 @@ class Client:
         """One object, as the server has it now."""
         return _decode(resource, await self.call("get", resource, resource.path(*key)))
 
-    async def create(self, resource: Resource[ObjectT], namespace: str, body: Body) -> ObjectT:
-        """A new object."""
+    async def create(self, resource: Resource[ObjectT], namespace: str, body: Body | Rendered) -> ObjectT:
+        """A new object. A body that is a function is asked for when there is a connection for it."""
         return _decode(resource, await self.call("create", resource, resource.path(namespace), body=body))
 
     async def patch(
@@ -117,7 +119,7 @@ class Client:
         path: str,
         *,
         params: Params = {},  # noqa: B006 - never changed
-        body: Body | None = None,
+        body: Body | Rendered | None = None,
         content: str = "application/json",
     ) -> bytes:
         """Make a call and return the body of a good answer."""
@@ -150,14 +152,14 @@ class Client:
             yield parts
 
     async def _send(
-        self, verb: str, resource: Resource[Any], path: str, params: Params, body: Body | None, content: str
+        self, verb: str, resource: Resource[Any], path: str, params: Params, body: Body | Rendered | None, content: str
     ) -> bytes:
         await self._limiter.take()
         headers = await self._identity()
         data = None
         if body is not None:
             headers += f"Content-Type: {content}\r\n"
-            data = codec.encode(body)
+            data = partial(_encoded, body)
         target = f"{path}?{urlencode(params)}" if params else path
         method, permit = _METHODS[verb], self._before_write if verb in _WRITES else lambda: None
         async with self._watched_over(verb, resource) as outcome:
@@ -199,6 +201,10 @@ class Client:
         elif isinstance(error, UnauthorizedError):
             self._credentials.refused()
         return error
+
+
+def _encoded(body: Body | Rendered) -> bytes:
+    return codec.encode(body() if callable(body) else body)
 
 
 def _decode(resource: Resource[ObjectT], answer: bytes) -> ObjectT:

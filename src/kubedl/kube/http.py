@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from kubedl.kube.certificates import TLSConfig
 
+Render = Callable[[], bytes]  # the body of a request, made when the request can go out
 Permit = Callable[[], None]  # asked when nothing is left to be waited for; raises if the request must not go out
 
 IDLE = 50.0  # seconds; a load balancer drops a silent connection later, and says nothing
@@ -44,23 +45,30 @@ class Pool:
         self._idle: list[_Connection] = []
 
     async def call(
-        self, method: str, target: str, headers: str, body: bytes | None, seconds: float, permit: Permit
+        self, method: str, target: str, headers: str, body: Render | None, seconds: float, permit: Permit
     ) -> tuple[Head, bytes]:
-        """The whole answer. TimeoutError after so many seconds, in which a free connection is waited for too."""
-        async with asyncio.timeout(seconds), self._room:
-            connection = await self._connection()
-            try:
-                permit()
-                head = await connection.send(self._request(method, target, headers, body))
-                answer = b"".join([part async for part in connection.parts()])
-            except BaseException as error:
-                connection.drop()  # the answer may still come, and would be taken for the next one's
-                if self._tls is not None and isinstance(error, OSError):
-                    self._tls.suspect()  # TLS 1.3 says only now that a client's certificate is not taken
-                raise
-            connection.idle_since = asyncio.get_running_loop().time()
-            self._idle.append(connection)
-            return head, answer
+        """The whole answer. TimeoutError so many seconds after its turn has come; the body is rendered then."""
+        async with self._room:
+            data = body() if body is not None else None
+            async with asyncio.timeout(seconds):
+                return await self._exchange(method, target, headers, data, permit)
+
+    async def _exchange(
+        self, method: str, target: str, headers: str, body: bytes | None, permit: Permit
+    ) -> tuple[Head, bytes]:
+        connection = await self._connection()
+        try:
+            permit()
+            head = await connection.send(self._request(method, target, headers, body))
+            answer = b"".join([part async for part in connection.parts()])
+        except BaseException as error:
+            connection.drop()  # the answer may still come, and would be taken for the next one's
+            if self._tls is not None and isinstance(error, OSError):
+                self._tls.suspect()  # TLS 1.3 says only now that a client's certificate is not taken
+            raise
+        connection.idle_since = asyncio.get_running_loop().time()
+        self._idle.append(connection)
+        return head, answer
 
     @asynccontextmanager
     async def stream(

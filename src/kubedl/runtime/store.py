@@ -19,6 +19,7 @@ Index = Callable[[ObjectT], Hashable | None]
 Subscriber = Callable[[ObjectT | None, ObjectT | None], None]
 
 BY_OWNER = "owner"  # the index that every store has
+MOST_REMEMBERED = 20_000  # deleted objects, 4 KB each
 
 log = structlog.get_logger()
 
@@ -54,6 +55,7 @@ class Store(Generic[ObjectT]):
         self._found: dict[str, dict[Hashable, dict[Key, ObjectT]]] = {name: defaultdict(dict) for name in self._indexes}
         self._remember = remember
         self._deleted: dict[Hashable, dict[str, ObjectT]] = defaultdict(dict)
+        self._remembered: dict[tuple[Hashable, str], None] = {}  # what is deleted, the oldest first
         self._subscribers: list[Subscriber[ObjectT]] = []
 
     def __len__(self) -> int:
@@ -82,12 +84,10 @@ class Store(Generic[ObjectT]):
 
     def forget(self, value: Hashable, uids: Iterable[str] | None = None) -> None:
         """The owner has drawn its conclusions from these deleted objects (all, if not named)."""
-        if uids is None:
-            self._deleted.pop(value, None)
-            return
         found = self._deleted.get(value, {})
-        for uid in uids:
+        for uid in list(found) if uids is None else uids:
             found.pop(uid, None)
+            self._remembered.pop((value, uid), None)
         if not found:
             self._deleted.pop(value, None)
 
@@ -125,7 +125,7 @@ class Store(Generic[ObjectT]):
             self._unindex(name, self._value(name, old), key)
         final = last if last is not None else old
         if self._remember is not None and (value := self._value(self._remember, final)) is not None:
-            self._deleted[value][final.metadata.uid] = final
+            self._keep_deleted(value, final)
         self._tell(final, None)
 
     def replace(self, objects: Iterable[ObjectT]) -> None:
@@ -136,6 +136,14 @@ class Store(Generic[ObjectT]):
             self.put(new)
         for key in self._objects.keys() - present:
             self.remove(key)
+
+    def _keep_deleted(self, value: Hashable, last: ObjectT) -> None:
+        """Up to a bound: a standby forgets nothing by itself, since nobody draws conclusions there."""
+        self._deleted[value][last.metadata.uid] = last
+        self._remembered[value, last.metadata.uid] = None
+        if len(self._remembered) > MOST_REMEMBERED:
+            oldest, uid = next(iter(self._remembered))
+            self.forget(oldest, (uid,))
 
     def _value(self, index: str, of: ObjectT) -> Hashable | None:
         try:

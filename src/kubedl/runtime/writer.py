@@ -5,13 +5,15 @@ belongs to somebody else is never adopted. A delete names the uid. A status is w
 computed from.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from kubedl.kube.client import Client
 from kubedl.kube.errors import AlreadyExistsError, ApiError, ConflictError, NotFoundError
 from kubedl.runtime.gate import Gate
 from kubedl.wire.meta import Key, Object, ObjectT, Resource
+
+Body = Mapping[str, Any]
 
 
 class OccupiedError(ApiError):
@@ -28,26 +30,37 @@ class Writer:
         self.client = client
         self._gate = gate
 
-    async def create(self, owner: Object, resource: Resource[ObjectT], body: Mapping[str, Any]) -> ObjectT:
-        """Make an object that belongs to `owner`, or recognise it when it is there already."""
+    async def create(self, owner: Object, resource: Resource[ObjectT], body: Body | Callable[[], Body]) -> ObjectT:
+        """Make an object that belongs to `owner`, or recognise it when it is there already.
+
+        A body that is a function is asked for when the call has its connection, so that few are in memory at a time.
+        """
         key = owner.metadata.key
         try:
             made = await self.client.create(resource, key.namespace, body)
         except AlreadyExistsError:
-            made = await self.client.get(resource, Key(key.namespace, body["metadata"]["name"]))
+            sent = body() if callable(body) else body
+            made = await self.client.get(resource, Key(key.namespace, sent["metadata"]["name"]))
             if not belongs(made, owner):
                 raise OccupiedError(resource.kind, made.metadata.name) from None
         self._gate.wrote(key, resource, made.metadata.resource_version)
         return made
 
-    async def expect_absent(self, owner: Object, resource: Resource[ObjectT], name: str) -> None:
-        """Ask the server itself whether the owner's object, which no cache has, is gone; ConflictError if it is not."""
+    async def expect_absent(
+        self, owner: Object, resource: Resource[ObjectT], name: str, label: str = ""
+    ) -> ObjectT | None:
+        """Ask the server itself whether the owner's object, which no cache has, is gone; ConflictError if it is not.
+
+        Caches may hold only what has a label: an object that has lost it will never be seen, and is returned.
+        """
         try:
             found = await self.client.get(resource, Key(owner.metadata.namespace, name))
         except NotFoundError:
-            return
+            return None
         if not belongs(found, owner):
-            return
+            return None
+        if label and label not in found.metadata.labels:
+            return found
         self._gate.wrote(owner.metadata.key, resource, found.metadata.resource_version)
         raise ConflictError(409, "CacheBehind", f"{resource.kind} {name} exists, and the cache has yet to see it")
 

@@ -1,27 +1,30 @@
 """The loop around the planner: observe from caches, plan, apply. The only awaits are writes."""
 
-import asyncio
-from collections.abc import Callable, Coroutine, Iterable
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime
-from typing import Any
+from datetime import datetime, timedelta
+from functools import partial
 
 import msgspec
 
 from kubedl.api import model_volumes
 from kubedl.api.cache import CacheBackend
-from kubedl.api.conditions import Condition, find, is_true, set_condition
+from kubedl.api.conditions import find, is_true
 from kubedl.api.model import MODEL_VERSIONS, ModelOutput
 from kubedl.api.model_volumes import Owner
 from kubedl.api.pod_template import TemplateError
 from kubedl.api.training import BY_CACHE, JobStatus, TrainingJob, cache_key
-from kubedl.kube.errors import AlreadyExistsError, ApiError, ForbiddenError, InvalidError
+from kubedl.kube.errors import AlreadyExistsError, ApiError
 from kubedl.runtime.events import Recorder, Reference
 from kubedl.runtime.store import OwnerKey, Store
-from kubedl.runtime.writer import OccupiedError, Writer, merge_changes
-from kubedl.training import companions, model_version, pods, services, tally, waiting
+from kubedl.runtime.together import AT_ONCE, each
+from kubedl.runtime.writer import Writer, merge_changes
+from kubedl.training import blocked, companions, labels, model_version, pods, services, tally, waiting
 from kubedl.training.addons import tensorboard
+from kubedl.training.blocked import Refusal
+from kubedl.training.hold import Holds
 from kubedl.training.kind import Kind
 from kubedl.training.listening import Listening
 from kubedl.training.nodes import NodeView
@@ -33,10 +36,12 @@ from kubedl.wire import codec
 from kubedl.wire.core import PODS, SERVICES, Node, Pod, Service
 from kubedl.wire.meta import Key
 
-Refusal = ApiError | TemplateError
 Written = Callable[[str, TrainingJob, JobStatus, datetime], None]
 
 FIRST_BATCH = 16  # of pods; doubled while all goes well, so that a quota is not run into a thousand times
+ASKED_AT_ONCE = 32
+LOOK_AT_HIDDEN = timedelta(seconds=30)
+MOST_TOLD = 50_000
 
 
 @dataclass(frozen=True)
@@ -74,7 +79,9 @@ class JobController:
         self._written = written
         self._nodes = NodeView(caches.nodes, settings)
         self._listening = Listening()
-        self._told: set[str] = set()  # pods that were told to go while they ran, by uid
+        self._told: OrderedDict[str, None] = OrderedDict()  # pods that were told to go while they ran, by uid
+        self._holds = Holds()
+        self._hidden: dict[Key, tuple[datetime, tuple[Pod, ...]]] = {}  # when they were looked at last
 
     def job_of(self, found: Pod | Service) -> Iterable[Key]:
         """The job that a pod or Service belongs to, if it is of this kind."""
@@ -96,16 +103,19 @@ class JobController:
         """Look at one job; returns in how many seconds to look again without being asked."""
         snapshot = self.observe(key)
         if snapshot is None:
+            self._holds.release(key)
+            self._hidden.pop(key, None)
             return None
-        decided = plan(snapshot)
+        snapshot, decided = await self._confirm(snapshot, plan(snapshot))
         if decided.inquire is not None:
             job, pod, now = snapshot.job.uid, decided.inquire, snapshot.now
             snapshot = replace(snapshot, heard=await self._listening.ask(self._writer.client, job, pod, now))
             decided = plan(snapshot)
         await self._apply(snapshot, decided)
-        if decided.wake_at is None:
-            return None
-        return max(0.0, (decided.wake_at - self._clock()).total_seconds())
+        moments = [decided.wake_at, self._holds.until(snapshot.job.made.metadata, self._clock())]
+        moments += [self._hidden[key][0] + LOOK_AT_HIDDEN] if key in self._hidden else []
+        soonest = min((moment for moment in moments if moment is not None), default=None)
+        return max(0.0, (soonest - self._clock()).total_seconds()) if soonest is not None else None
 
     def observe(self, key: Key) -> Snapshot | None:
         """All that is known about a job, from the caches alone."""
@@ -147,7 +157,9 @@ class JobController:
         """
         if new is not None:
             if new.metadata.deletion_grace_period_seconds and any(self.job_of(new)):
-                self._told.add(new.metadata.uid)
+                self._told[new.metadata.uid] = None
+                if len(self._told) > MOST_TOLD:  # a standby forgets none by itself
+                    self._told.popitem(last=False)
         elif old is not None:
             for key in self.job_of(old):
                 made, controller = self._caches.jobs.get(key), OwnerKey.of(old)
@@ -164,29 +176,50 @@ class JobController:
     def _forget(self, job: OwnerKey, pods: Iterable[str] | None = None) -> None:
         """Forget these deleted pods of a job, or all."""
         gone = [pod.metadata.uid for pod in self._caches.pods.deleted(job)] if pods is None else list(pods)
-        self._told.difference_update(gone)
+        for uid in gone:
+            self._told.pop(uid, None)
         self._caches.pods.forget(job, gone)
 
+    async def _confirm(self, snapshot: Snapshot, decided: Plan) -> tuple[Snapshot, Plan]:
+        """Ask the server about pods that no cache has. One that only lost its label is the job's as before."""
+        made, key, now = snapshot.job.made, snapshot.job.made.metadata.key, snapshot.now
+        at, seen = self._hidden.get(key, (now, ()))
+        known = {pod.metadata.name: pod for pod in seen} if now - at < LOOK_AT_HIDDEN else {}
+        unknown = [name for name in decided.confirm if name not in known]
+        found = await each(
+            lambda name: self._writer.expect_absent(made, PODS, name, labels.JOB_NAME), unknown, ASKED_AT_ONCE
+        )
+        hidden = [known[name] for name in decided.confirm if name in known] + [pod for pod in found if pod is not None]
+        if not hidden:
+            self._hidden.pop(key, None)
+            return snapshot, decided
+        self._hidden[key] = at if known else now, tuple(hidden)
+        uids = {pod.metadata.uid for pod in hidden}
+        deleted = tuple(pod for pod in snapshot.deleted if pod.metadata.uid not in uids)
+        snapshot = replace(snapshot, pods=(*snapshot.pods, *hidden), deleted=deleted)
+        return snapshot, plan(snapshot)
+
     async def _apply(self, snapshot: Snapshot, decided: Plan) -> None:
-        made = snapshot.job.made
-        for name in decided.confirm:
-            await self._writer.expect_absent(made, PODS, name)
+        made, held = snapshot.job.made, self._holds.until(snapshot.job.made.metadata, snapshot.now) is not None
         if decided.without_model is not None:
+            if held:
+                status = self._explained(made, blocked.waiting(decided.without_model), snapshot.now)
+                await self._write_status(made, status)
+                return
             decided = await self._leave_model(snapshot, decided, decided.without_model)
         status = decided.status
         refusal: Refusal | None = None
-        if decided.create_service or decided.creations:
+        if held and (decided.create_service or decided.creations):
+            status = blocked.waiting(tally.uncount(status, decided.creations))
+        elif decided.create_service or decided.creations:
             refusal = await self._create(snapshot, decided)
-            if refusal is not None:
-                status = tally.uncount(status, decided.creations)
-            status = _blocked(status, made.metadata.generation, refusal, snapshot.now, PODS.kind)
-        await self._write_status(made, waiting.refused(status, made.metadata.generation, snapshot.now))
+            status = self._judged(snapshot, decided, refusal)
+        status = self._explained(made, status, snapshot.now)
+        await self._write_status(made, status)
         for event in decided.events:
             self._recorder.event(self._reference(made), event.type, event.reason, event.message)
-        await _all(
-            self._writer.delete(made, PODS, deletion.pod, 0 if deletion.force else None)
-            for deletion in decided.deletions
-        )
+        self._tell_blocked(made, status)
+        await each(lambda one: self._writer.delete(made, PODS, one.pod, 0 if one.force else None), decided.deletions)
         if decided.delete_job:
             await self._writer.delete(made, self.kind.resource, made)
         self._forget(OwnerKey.itself(made), decided.forget)
@@ -198,30 +231,63 @@ class JobController:
         made, commit = snapshot.job.made, decided.status.code_revision
         try:
             left = await model_version.leave(self._writer.client, snapshot.kind, snapshot.job, commit)
-        except (ForbiddenError, InvalidError, OccupiedError) as refusal:
-            status = _blocked(otherwise, made.metadata.generation, refusal, snapshot.now, MODEL_VERSIONS.kind)
-            await self._write_status(made, waiting.refused(status, made.metadata.generation, snapshot.now))
+        except ApiError as refusal:
+            status = self._refused(snapshot, otherwise, refusal, MODEL_VERSIONS.kind)
+            status = waiting.refused(status, made.metadata.generation, snapshot.now)
+            await self._write_status(made, status)
+            self._tell_blocked(made, status)
             raise
         return decided if left else without_version(decided)
 
+    def _judged(self, snapshot: Snapshot, decided: Plan, refusal: Refusal | None) -> JobStatus:
+        """The status after creations: what was not made is not counted, and people read why."""
+        if refusal is not None:
+            return self._refused(snapshot, tally.uncount(decided.status, decided.creations), refusal, PODS.kind)
+        made = snapshot.job.made
+        self._holds.release(made.metadata.key)
+        return blocked.cleared(decided.status, made.metadata.generation, snapshot.now)
+
+    def _refused(self, snapshot: Snapshot, status: JobStatus, refusal: Refusal, kind: str) -> JobStatus:
+        if blocked.is_silence(refusal):
+            return blocked.waiting(status)
+        meta, before = snapshot.job.made.metadata, find(status.conditions, blocked.BLOCKED)
+        reason, message = blocked.outcome(refusal, kind)
+        if before is not None and (before.status, before.reason) == ("True", reason):
+            message = self._holds.words(meta, message, snapshot.now)
+        if isinstance(refusal, ApiError):
+            self._holds.refuse(meta, message, snapshot.now)
+        return blocked.stated(status, meta.generation, (reason, message), snapshot.now)
+
+    def _explained(self, made: TrainingJob, status: JobStatus, now: datetime) -> JobStatus:
+        """The status with what a job waits for, and with the pods that no watch shows."""
+        if not blocked.by_hidden(status):
+            status = waiting.refused(status, made.metadata.generation, now)
+        _, hidden = self._hidden.get(made.metadata.key, (None, ()))
+        return blocked.with_hidden(status, made.metadata.generation, hidden, now)
+
+    def _tell_blocked(self, made: TrainingJob, status: JobStatus) -> None:
+        """An event when something new stands in the way."""
+        before, now = (find(one.conditions, blocked.BLOCKED) for one in (made.status, status))
+        if now is None or now.status != "True":
+            return
+        if before is None or (before.status, before.reason) != (now.status, now.reason):
+            self._recorder.event(self._reference(made), "Warning", now.reason, now.message)
+
     async def _create(self, snapshot: Snapshot, decided: Plan) -> Refusal | None:
         made, kind, job = snapshot.job.made, snapshot.kind, snapshot.job
-        work: list[Coroutine[Any, Any, object]] = []
+        work: list[Callable[[], Awaitable[object]]] = []
         if decided.create_service:
-            work.append(self._writer.create(made, SERVICES, services.render(kind, job)))
-        work += [self._create_pod(snapshot, creation) for creation in decided.creations]
+            work.append(partial(self._writer.create, made, SERVICES, services.render(kind, job)))
+        work += [partial(self._create_pod, snapshot, creation) for creation in decided.creations]
         size = FIRST_BATCH
         try:
             await self._accompany(snapshot, first=decided.create_service)
             while work:
                 batch, work = work[:size], work[size:]
-                await _all(batch)
-                size *= 2
-        except (ForbiddenError, InvalidError, OccupiedError, TemplateError) as refusal:
+                await each(lambda make: make(), batch)
+                size = min(size * 2, AT_ONCE)
+        except (ApiError, TemplateError) as refusal:
             return refusal
-        finally:
-            for unsent in work:
-                unsent.close()
         return None
 
     async def _accompany(self, snapshot: Snapshot, *, first: bool) -> None:
@@ -239,7 +305,8 @@ class JobController:
 
     async def _create_pod(self, snapshot: Snapshot, creation: Creation) -> None:
         replica, attempt, settings = creation.replica, creation.attempt, snapshot.settings
-        body = pods.render(snapshot.kind, snapshot.job, replica, attempt, scope=scope(snapshot), settings=settings)
+        kind, job = snapshot.kind, snapshot.job
+        body = partial(pods.render, kind, job, replica, attempt, scope=scope(snapshot), settings=settings)
         await self._writer.create(snapshot.job.made, PODS, body)
 
     async def _write_status(self, made: TrainingJob, status: JobStatus) -> None:
@@ -258,26 +325,3 @@ class JobController:
 
 def _is_suspended(made: TrainingJob) -> bool:
     return is_true(made.status.conditions, "Suspended")
-
-
-def _blocked(status: JobStatus, generation: int, refusal: Refusal | None, now: datetime, kind: str) -> JobStatus:
-    """Say in the status what stands in the way of creating objects of a kind, or that nothing does any more."""
-    if refusal is None:
-        if find(status.conditions, "Blocked") is None:
-            return status
-        condition = Condition(type="Blocked", status="False", reason="PodsCreated", observed_generation=generation)
-        return msgspec.structs.replace(status, conditions=set_condition(status.conditions, condition, now))
-    reason, message = "TemplateInvalid", str(refusal)
-    if isinstance(refusal, ApiError):
-        reason, message = f"{kind}{refusal.reason or 'Refused'}", refusal.message
-    condition = Condition(type="Blocked", status="True", reason=reason, message=message, observed_generation=generation)
-    conditions = set_condition(status.conditions, condition, now)
-    return msgspec.structs.replace(status, reason=reason, conditions=conditions)
-
-
-async def _all(work: Iterable[Coroutine[Any, Any, object]]) -> None:
-    """Do all of it, then raise the first error: a refusal of one must not leave the outcome of others unknown."""
-    results = await asyncio.gather(*work, return_exceptions=True)
-    for result in results:
-        if isinstance(result, BaseException):
-            raise result

@@ -7,7 +7,9 @@ variable must stand in `env` for that: Kubernetes ranks what comes by `envFrom` 
 from collections.abc import Mapping
 from typing import Any
 
+from kubedl.api.pod_template import TemplateError
 from kubedl.api.training import RestartScope
+from kubedl.api.training_rules import LONGEST_VARIABLE
 from kubedl.training import labels, template
 from kubedl.training.addons import ADDONS
 from kubedl.training.job import Job, Replica
@@ -49,6 +51,7 @@ def render(kind: Kind, job: Job, replica: Replica, attempt: int, *, scope: Resta
     if not spec.get("serviceAccountName") and not spec.get("serviceAccount"):
         spec.setdefault("automountServiceAccountToken", False)  # training code has no business with the API
     environment = kind.environment(job, replica)
+    _check_lengths(environment)
     port = job.port_name, job.port(replica.role)
     for container in spec["containers"]:
         _complete(container, environment, port, main=container["name"] == job.container)
@@ -67,6 +70,17 @@ def render(kind: Kind, job: Job, replica: Replica, attempt: int, *, scope: Resta
     for addon in ADDONS:
         addon.complete(body, job, settings)
     return body
+
+
+def _check_lengths(environment: Mapping[str, str]) -> None:
+    """A process with a longer variable cannot be started, and its kubelet would not say why."""
+    for name, value in environment.items():
+        size = len(name) + len(value.encode()) + 2  # with "=", and the end
+        if size > LONGEST_VARIABLE:
+            raise TemplateError(
+                f"variable {name} names every replica and would have {size} bytes, and Linux takes {LONGEST_VARIABLE}: "
+                "take fewer replicas, or shorter names of the job and its namespace"
+            )
 
 
 def _restart_policy(policy: str, scope: RestartScope) -> str:

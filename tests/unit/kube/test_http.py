@@ -81,7 +81,7 @@ def test_an_answer_may_be_cut_anywhere(answer: tuple[bytes, bytes], cuts: set[in
 
 async def test_what_is_asked() -> None:
     async with talking("/clusters/a/") as (server, pool):
-        await pool.call("POST", "/api?x=1", "A: b\r\n", b"body", 5, lambda: None)
+        await pool.call("POST", "/api?x=1", "A: b\r\n", lambda: b"body", 5, lambda: None)
         [asked] = server.asked
     first, host, *rest = asked.split(b"\r\n")
     assert first == b"POST /clusters/a/api?x=1 HTTP/1.1"
@@ -203,3 +203,20 @@ async def test_a_silent_stream_is_an_error() -> None:
             assert await anext(parts) == b"hello\r\n world"
             with pytest.raises(TimeoutError):
                 await anext(parts)
+
+
+async def test_a_body_is_rendered_when_its_turn_has_come() -> None:
+    """Thousands of large ones that wait would fill the memory; and the time to answer counts from then."""
+    async with talking() as (server, pool):
+        server.says = []  # no answer
+        rendered = []
+        calls = [
+            asyncio.ensure_future(pool.call("POST", "/", "", lambda: rendered.append(1) or b"x", 0.05, lambda: None))  # type: ignore[func-returns-value]
+            for _ in range(6)
+        ]
+        await asyncio.sleep(0)
+        assert len(rendered) == 2
+        results = await asyncio.gather(*calls, return_exceptions=True)
+        assert len(rendered) == 6
+        assert all(isinstance(result, TimeoutError) for result in results)
+        assert len(server.asked) == 6

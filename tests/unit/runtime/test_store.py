@@ -180,3 +180,14 @@ def test_the_index_of_owners_cannot_be_replaced() -> None:
     """One that forgets the namespace would let neighbours decide."""
     with pytest.raises(ValueError, match="the store's own"):
         Store({BY_OWNER: group})
+
+
+def test_what_is_remembered_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody draws conclusions on a standby, so nobody tells its store to forget."""
+    monkeypatch.setattr("kubedl.runtime.store.MOST_REMEMBERED", 10)
+    store: Store[Pod] = Store({"group": group}, remember="group")
+    for number in range(30):
+        store.put(pod(f"p{number}", group=f"g{number % 3}"))
+        store.remove(Key("team", f"p{number}"))
+    left = [found.metadata.name for index in range(3) for found in store.deleted(f"g{index}")]
+    assert sorted(left) == sorted(f"p{number}" for number in range(20, 30))

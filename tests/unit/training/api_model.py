@@ -13,7 +13,7 @@ from typing import Any, Literal
 import msgspec
 
 from kubedl.kube.client import Page
-from kubedl.kube.errors import AlreadyExistsError, ConflictError, ForbiddenError, NotFoundError, UnsureError
+from kubedl.kube.errors import AlreadyExistsError, ApiError, ConflictError, ForbiddenError, NotFoundError, UnsureError
 from kubedl.training.policies.moment import later
 from kubedl.wire import codec
 from kubedl.wire.core import EVENTS, PODS, Pod, PodStatus
@@ -117,12 +117,16 @@ class ClientModel:
     api: ApiModel
     watcher: Callable[[str, Resource[Any], Any], None]  # told of each write before it is made
     harm: tuple[int, Harm] | None = None
+    refusal: Callable[[Resource[Any], Body], ApiError | None] = lambda *_: None  # of creations
     writes: int = 0
     dead: bool = False
     events: list[Body] = field(default_factory=list)  # about pods, as a kubelet would write them
     questions: int = 0  # about events, so far
+    refused: int = 0
+    asked: int = 0
 
     async def get(self, resource: Resource[Any], key: Key) -> Any:  # noqa: ANN401 - whatever it is
+        self.asked += 1
         found = self.api.find(resource, key)
         if found is None:
             raise NotFoundError(404, "NotFound", f"no {key}")
@@ -139,8 +143,12 @@ class ClientModel:
         about = [event for event in self.events if event["involvedObject"]["uid"] == uid]
         return codec.decode(codec.encode({"metadata": {}, "items": about}), Page)
 
-    async def create(self, resource: Resource[Any], namespace: str, body: Body) -> Any:  # noqa: ANN401
+    async def create(self, resource: Resource[Any], namespace: str, body: Body | Callable[[], Body]) -> Any:  # noqa: ANN401
+        body = body() if callable(body) else body
         assert namespace == body["metadata"].get("namespace", "")
+        if (refusal := self.refusal(resource, body)) is not None:
+            self.refused += 1
+            raise refusal
         return self._write("create", resource, body, lambda: self.api.create(resource, body))
 
     async def delete(self, resource: Resource[Any], key: Key, uid: str, grace_seconds: int | None = None) -> Any:  # noqa: ANN401

@@ -33,11 +33,15 @@ Watcher = Callable[["OperatorModel", str, Resource[Any], Any], None]
 SETTINGS = Settings(file_systems=FileSystems(frozenset({"fs-1"})))
 
 
-class Silent:
-    """A recorder of events that nobody reads."""
+class Recording:
+    """A recorder that keeps events for tests."""
 
-    def event(self, *_: object) -> None:
-        """Say nothing."""
+    def __init__(self) -> None:
+        self.events: list[str] = []
+
+    def event(self, _: object, type_: str, reason: str, message: str) -> None:
+        """Keep it."""
+        self.events.append(f"{type_} {reason}: {message}")
 
 
 class OperatorModel:
@@ -67,12 +71,13 @@ class OperatorModel:
         }
         self._gate = Gate({kind.resource: self.jobs, PODS: self.pods, SERVICES: self.services})
         self._violation: AssertionError | None = None
+        self.recorder = Recording()
         self._watcher = watcher
         self.client = ClientModel(api, self._about_to_write)
         writer = Writer(cast("Client", self.client), self._gate)
         caches = Caches(self.jobs, self.pods, self.services, self.nodes, self.backends)
         self.controller = JobController(
-            kind, caches, writer, cast("Recorder", Silent()), settings=settings, clock=lambda: api.now
+            kind, caches, writer, cast("Recorder", self.recorder), settings=settings, clock=lambda: api.now
         )
         self.reason: str | None = "start"  # to look at the job
         self.due: datetime | None = None

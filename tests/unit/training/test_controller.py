@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -41,6 +42,10 @@ class Stage:
         self.writes.clear()
         self.operator.reconcile(self._runner, harm)
         return list(self.writes)
+
+    def wait(self, seconds: float) -> None:
+        """Time passes."""
+        self.world.api.now += timedelta(seconds=seconds)
 
     def restart(self) -> None:
         """Another operator takes over."""
@@ -115,6 +120,7 @@ def test_without_its_companion_nothing_of_a_job_is_made(runner: asyncio.Runner) 
     assert stage.look((0, "refused")) == ["patch"]
     assert is_true(stage.job.status.conditions, "Blocked")
     assert stage.job.status.replica_statuses["Worker"].active == 0
+    stage.wait(3)
     assert len(stage.look()) == 5
     assert not is_true(stage.job.status.conditions, "Blocked")
 
@@ -162,6 +168,7 @@ def test_a_refusal_is_in_the_status_and_is_tried_again(runner: asyncio.Runner) -
     assert stage.job.status.reason == "PodForbidden"
     assert stage.job.status.replica_statuses["Worker"].active == 0
     assert "exceeded quota" in str(stage.operator.reason)
+    stage.wait(3)
     assert stage.look() == ["create pods mnist-worker-1", "patch"]
     assert not is_true(stage.job.status.conditions, "Blocked")
     assert stage.job.status.replica_statuses["Worker"].active == 2

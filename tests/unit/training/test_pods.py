@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from kubedl.api.pod_template import TemplateError
 from kubedl.api.training import RestartScope
 from kubedl.training import labels, pods, services
 from kubedl.training.job import Replica
@@ -214,3 +215,11 @@ def test_a_variable_by_env_from_does_not_replace_ours() -> None:
     made = render(templated(envFrom=given))
     assert "TF_CONFIG" in variables(made)
     assert made["spec"]["containers"][0]["envFrom"] == given
+
+
+def test_a_variable_that_no_process_can_be_started_with_is_refused() -> None:
+    """Linux takes 131,072 bytes; the kubelet would only say that the container could not be made."""
+    job = tf_job("a" * 26).workers(2000)
+    view = job.kind.job(job.build())
+    with pytest.raises(TemplateError, match="TF_CONFIG names every replica and would have"):
+        pods.render(job.kind, view, Replica("Worker", 0), 0, scope="Replica", settings=Settings())

@@ -6,6 +6,7 @@ from functools import lru_cache
 import msgspec
 
 from kubedl.api.training import Dependency, JobSpec, ReplicaSpecs, RestartScope, TrainingJob
+from kubedl.api.training_rules import cluster_rule
 from kubedl.training.job import Job, Replica, Role
 from kubedl.training.kind import Done, Kind
 from kubedl.wire import codec
@@ -43,6 +44,7 @@ class TensorFlow(Kind):
     container = "tensorflow"
     port_name = "tfjob-port"
     port = 2222
+    rules = (cluster_rule("tfReplicaSpecs", "TF_CONFIG", left_out="evaluator"),)
 
     def environment(self, job: Job, replica: Replica) -> Mapping[str, str]:
         """An evaluator is no part of the cluster; it only knows of it. One replica alone needs no cluster."""

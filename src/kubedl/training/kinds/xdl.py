@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from kubedl.api.training import MAX_REPLICAS, MOST, JobSpec, ReplicaSpecs, TrainingJob
+from kubedl.api.training_rules import cluster_rule
 from kubedl.training.job import Job, Replica, Role
 from kubedl.training.kind import Done, Kind
 from kubedl.wire import codec
@@ -66,6 +67,7 @@ class XDL(Kind):
     container = "xdl"
     port_name = "xdljob-port"
     port = 2222
+    rules = (cluster_rule("xdlReplicaSpecs", "XDL_CONFIG"),)
 
     def environment(self, job: Job, replica: Replica) -> Mapping[str, str]:
         """The cluster is the same for all; ZooKeeper's address is the user's, see `adapt`."""

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import msgspec
@@ -255,6 +256,8 @@ def test_a_version_that_is_refused_is_said_and_tried_again(runner: asyncio.Runne
     assert (blocked.status, blocked.reason) == ("True", "ModelVersionForbidden")
     assert not is_true(stage.job.status.conditions, "Succeeded")
     assert len(list(stage.world.api.all(PODS))) == 1
+    assert stage.look() == []
+    stage.world.api.now += timedelta(seconds=3)
     assert stage.look()[:2] == ["create modelversions", "patch tfjobs"]
     assert not is_true(stage.job.status.conditions, "Blocked")
 
