@@ -200,7 +200,7 @@ class JobController:
         return snapshot, plan(snapshot)
 
     async def _apply(self, snapshot: Snapshot, decided: Plan) -> None:
-        made, held = snapshot.job.made, self._holds.until(snapshot.job.made.metadata, snapshot.now) is not None
+        made, held = snapshot.job.made, self._holds.until(snapshot.job.made.metadata, self._clock()) is not None
         if decided.without_model is not None:
             if held:
                 status = self._explained(made, blocked.waiting(decided.without_model), snapshot.now)
@@ -253,9 +253,9 @@ class JobController:
         meta, before = snapshot.job.made.metadata, find(status.conditions, blocked.BLOCKED)
         reason, message = blocked.outcome(refusal, kind)
         if before is not None and (before.status, before.reason) == ("True", reason):
-            message = self._holds.words(meta, message, snapshot.now)
+            message = self._holds.words(meta, message, self._clock())
         if isinstance(refusal, ApiError):
-            self._holds.refuse(meta, message, snapshot.now)
+            self._holds.refuse(meta, message, self._clock())
         return blocked.stated(status, meta.generation, (reason, message), snapshot.now)
 
     def _explained(self, made: TrainingJob, status: JobStatus, now: datetime) -> JobStatus:

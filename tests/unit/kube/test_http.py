@@ -210,10 +210,12 @@ async def test_a_body_is_rendered_when_its_turn_has_come() -> None:
     async with talking() as (server, pool):
         server.says = []  # no answer
         rendered = []
-        calls = [
-            asyncio.ensure_future(pool.call("POST", "/", "", lambda: rendered.append(1) or b"x", 0.05, lambda: None))  # type: ignore[func-returns-value]
-            for _ in range(6)
-        ]
+
+        def render() -> bytes:
+            rendered.append(1)
+            return b"x"
+
+        calls = [asyncio.ensure_future(pool.call("POST", "/", "", render, 0.05, lambda: None)) for _ in range(6)]
         await asyncio.sleep(0)
         assert len(rendered) == 2
         results = await asyncio.gather(*calls, return_exceptions=True)

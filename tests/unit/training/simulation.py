@@ -12,6 +12,7 @@ from typing import Any
 
 from kubedl.api.conditions import is_true
 from kubedl.api.training import TrainingJob
+from kubedl.runtime.store import OwnerKey
 from kubedl.training.kind import Kind
 from kubedl.training.planner import plan
 from kubedl.training.policies.clean import goes
@@ -93,7 +94,10 @@ class Simulation:
             self.operator.deliver_all()
             if self.operator.has_reason():
                 self.look()
-            if not (self.world.reap(0) or self._leave(143) or self.world.bind(0, rounds) or self.world.start(0)):
+            if self.world.reap(0) or self._leave(143) or self.world.bind(0, rounds) or self.world.start(0):
+                continue
+            job = self.world.job
+            if job is None or not is_true(job.status.conditions, "Blocked") or not self._time_passes():
                 return
 
     def work_until_running(self) -> None:
@@ -170,7 +174,7 @@ class Simulation:
         failed = is_true(status.conditions, "Failed")
         left = self.world.pods(lambda pod: goes(pod, policy, failed=failed) and owner(pod) == job.metadata.uid)
         assert left == [], "pods are left that should be gone"
-        assert not self.operator.pods.deleted(job.metadata.uid), "pods are remembered for ever"
+        assert not self.operator.pods.deleted(OwnerKey.itself(job)), "pods are remembered for ever"
 
 
 def _look_and_suffer(simulation: Simulation, which: int, how: int) -> None:

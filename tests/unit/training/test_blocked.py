@@ -11,7 +11,7 @@ from kubedl.kube.errors import ApiError, refusal
 from kubedl.training import labels
 from kubedl.wire import codec
 from kubedl.wire.core import PODS
-from kubedl.wire.meta import Resource
+from kubedl.wire.meta import Key, Resource
 from tests.training_builders import tf_job
 from tests.unit.training.api_model import with_metadata
 from tests.unit.training.test_controller import JOB, Stage
@@ -162,13 +162,13 @@ def test_two_thousand_missing_pods_are_asked_for_side_by_side(runner: asyncio.Ru
     stage.restart()
     at_once, most, plain = 0, 0, stage.operator.client.get
 
-    async def counted(*arguments: Any) -> Any:  # noqa: ANN401 - as the client does it
+    async def counted(resource: Resource[Any], key: Key) -> Any:  # noqa: ANN401 - as the client does it
         nonlocal at_once, most
         at_once += 1
         most = max(most, at_once)
         await asyncio.sleep(0)
         at_once -= 1
-        return await plain(*arguments)
+        return await plain(resource, key)
 
     stage.operator.client.get = counted  # type: ignore[method-assign]
     stage.look()
