@@ -123,10 +123,10 @@ class ClientModel:
     events: list[Body] = field(default_factory=list)  # about pods, as a kubelet would write them
     questions: int = 0  # about events, so far
     refused: int = 0
-    asked: int = 0
+    reads: int = 0
 
     async def get(self, resource: Resource[Any], key: Key) -> Any:  # noqa: ANN401 - whatever it is
-        self.asked += 1
+        self.reads += 1
         found = self.api.find(resource, key)
         if found is None:
             raise NotFoundError(404, "NotFound", f"no {key}")

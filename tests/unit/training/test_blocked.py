@@ -143,14 +143,14 @@ def test_a_pod_that_lost_its_label_stops_nothing(runner: asyncio.Runner) -> None
     assert hidden.metadata.name in said(stage).message
     assert [event for event in stage.operator.recorder.events if "PodHidden" in event]
     assert stage.operator.due is not None
-    asked = stage.operator.client.asked
+    asked = stage.operator.client.reads
     stage.world.api.delete(PODS, other.metadata.key, other.metadata.uid, 0)
     for _ in range(5):
         stage.look()
         stage.operator.pods.remove(hidden.metadata.key)
     assert {pod.metadata.name for pod in stage.world.pods()} == {hidden.metadata.name, other.metadata.name}
     assert stage.job.status.replica_statuses["Worker"].attempts == {"1": 1}
-    assert stage.operator.client.asked - asked <= 3
+    assert stage.operator.client.reads - asked <= 3
 
 
 def test_two_thousand_missing_pods_are_asked_for_side_by_side(runner: asyncio.Runner) -> None:
