@@ -212,5 +212,6 @@ def test_a_cluster_that_assigns_users_is_left_to_do_so() -> None:
     assert one.spec.storage is not None
     named = render(one)["spec"]["securityContext"]
     left = build_pod.render(one, one.spec.storage, 1, Packer(IMAGE, omit_user=True))["spec"]["securityContext"]
+    assert left.keys() & {"runAsUser", "runAsGroup"} == set()
     assert named == {**left, "runAsUser": 65532, "runAsGroup": 65532}
     assert left["runAsNonRoot"] is True
