@@ -298,6 +298,7 @@ def test_what_the_api_server_refuses_is_what_the_job_waits_for(runner: asyncio.R
     assert (condition.status, condition.reason) == ("False", "PodForbidden")
     assert condition.message == "exceeded quota (since 2026-01-01T12:00:00Z)"
     assert (status.reason, status.message) == ("PodForbidden", "PodForbidden: exceeded quota")
+    stage.pass_time(60)  # a refusal is not tried again at once
     assert stage.look().reason == "WaitingForPods"
 
 
