@@ -92,6 +92,14 @@ def asks(pod: Pod, cause: Cause) -> datetime | None:
     return later(pod.status.start_time or pod.metadata.creation_timestamp or LONG_AGO, ASK_AFTER)
 
 
+def overdue(pod: Pod) -> datetime | None:
+    """When silence becomes a cause: of the scheduler about a new pod, of the kubelet about one that was deleted."""
+    ending, created = pod.metadata.deletion_timestamp, pod.metadata.creation_timestamp
+    if ending is not None:
+        return later(ending, UNSEEN)
+    return later(created, UNSEEN) if created is not None and not pod.spec.node_name else None
+
+
 def _unscheduled(pod: Pod, now: datetime) -> Cause | None:
     said = pod.condition("PodScheduled")
     if said is not None and said.status == "False":

@@ -18,7 +18,7 @@ from kubedl.api.conditions import Condition, find, is_finished, is_true, set_con
 from kubedl.api.training import JobStatus, TrainingJob
 from kubedl.training import tally
 from kubedl.training.addons import code
-from kubedl.training.diagnosis import Cause, Rank, asks, diagnose
+from kubedl.training.diagnosis import Cause, Rank, asks, diagnose, overdue
 from kubedl.training.plan import Draft
 from kubedl.training.policies.clean import ENDED
 from kubedl.training.policies.dependencies import waits_for
@@ -122,6 +122,7 @@ def _look(draft: Draft, sightings: list[Sighting]) -> _Pods:
         cause = diagnose(pod, snapshot.now, snapshot.lost_nodes.get(pod.spec.node_name), snapshot.heard)
         if cause is not None:
             found.append((pod, cause))
+            draft.wake(overdue(pod) if not cause.reason else None)
     return _Pods(tuple(absent), tuple(found))
 
 

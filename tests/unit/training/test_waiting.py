@@ -299,7 +299,19 @@ def test_what_the_api_server_refuses_is_what_the_job_waits_for(runner: asyncio.R
     assert condition.message == "exceeded quota (since 2026-01-01T12:00:00Z)"
     assert (status.reason, status.message) == ("PodForbidden", "PodForbidden: exceeded quota")
     stage.pass_time(60)  # a refusal is not tried again at once
-    assert stage.look().reason == "WaitingForPods"
+    stage.look()
+    while stage.world.bind(0, 0) or stage.world.start(0):
+        pass
+    assert stage.look().status == "True"
+
+
+def test_a_scheduler_that_does_not_exist_is_noticed_without_any_event(runner: asyncio.Runner) -> None:
+    """The operator looks again by itself."""
+    stage = Stage(runner)
+    stage.look()
+    assert stage.operator.due is not None
+    stage.world.api.now = stage.operator.due
+    assert stage.look().reason == "NotScheduled"
 
 
 def test_a_job_that_is_gone_or_runs_is_not_remembered(runner: asyncio.Runner) -> None:
