@@ -5,7 +5,7 @@ happen before, so that the status speaks of them. No plan has both.
 """
 
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal
 
 import msgspec
@@ -13,6 +13,7 @@ import msgspec
 from kubedl.api.conditions import Condition, find, set_condition
 from kubedl.api.training import JobStatus, State
 from kubedl.training.job import Replica
+from kubedl.training.policies.moment import later
 from kubedl.training.snapshot import Snapshot
 from kubedl.wire.core import Pod
 
@@ -113,7 +114,11 @@ class Draft:
 
     def wake(self, moment: datetime | None) -> None:
         """Look again at that moment; the earliest counts. One that has passed is dealt with in this very plan."""
-        if moment is None or moment <= self.snapshot.now:
+        if moment is None:
+            return
+        if moment.microsecond:  # a snapshot's clock shows whole seconds: earlier it would not have come yet
+            moment = later(moment.replace(microsecond=0), timedelta(seconds=1))
+        if moment <= self.snapshot.now:
             return
         if self.wake_at is None or moment < self.wake_at:
             self.wake_at = moment
