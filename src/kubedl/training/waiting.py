@@ -66,7 +66,8 @@ def describe(draft: Draft, sightings: list[Sighting]) -> None:
     if not pods.absent and not pods.found:
         _all_ready(draft, sightings)
         return
-    wait = _blocked(draft) or _cache(draft) or _pod(pods) or _structure(draft, sightings, pods) or _restart(draft)
+    wait = _blocked(draft) or _cache(draft) or _pod(pods, Rank.ENDING) or _structure(draft, sightings, pods)
+    wait = wait or _pod(pods, Rank.UNREADY) or _restart(draft)
     if wait is None:
         _say(draft, _Wait(NOTHING_SAID, ""), _count(draft, pods))
     else:
@@ -96,7 +97,9 @@ def refused(status: JobStatus, generation: int, now: datetime) -> JobStatus:
 
 
 def headline(reason: str, words: str) -> str:
-    """One line for `kubectl get`."""
+    """One line for `kubectl get`: without what the scheduler says about preemption, which is the same each time."""
+    for tail in (" no new claims to deallocate", " preemption: "):
+        words = words.partition(tail)[0]
     return shorten(f"{reason}: {words}" if words else reason, LONGEST_LINE)
 
 
@@ -162,8 +165,8 @@ def _cache(draft: Draft) -> _Wait | None:
     return _Wait("WaitingForCache", said.message, said.last_transition_time)
 
 
-def _pod(pods: _Pods) -> _Wait | None:
-    told = [(pod, cause) for pod, cause in pods.found if cause.reason and cause.rank is not Rank.STARTING]
+def _pod(pods: _Pods, last: Rank) -> _Wait | None:
+    told = [(pod, cause) for pod, cause in pods.found if cause.reason and cause.rank <= last]
     first = min(told, key=lambda one: one[1].rank, default=None)  # the first of them, in the order of replicas
     if first is None:
         return None
@@ -179,7 +182,7 @@ def _structure(draft: Draft, sightings: list[Sighting], pods: _Pods) -> _Wait | 
     if not texts and code.is_wanted(made) and not code.revision(made) and pods.absent and pods.found:
         first = pods.found[0][0].metadata.name
         reason, texts = "WaitingForCode", [f"the other pods wait for the commit that {first} fetches (codeSource)"]
-    starting = next(((pod, cause) for pod, cause in pods.found if cause.reason), None)
+    starting = next(((pod, cause) for pod, cause in pods.found if cause.reason and cause.rank is Rank.STARTING), None)
     if starting is not None:
         pod, cause = starting
         texts.append(f"{pod.metadata.name}: {cause.reason}: {cause.words}")

@@ -95,6 +95,9 @@ def test_a_role_that_waits_names_both_roles_and_why_the_other_one_does_not_run()
     waiting = decide(job)
     assert said(waiting).reason == "WaitingForRole"
     assert "Worker waits for PS to be Running (dependsOn; 0 of 1 so far)" in said(waiting).message
+    later = tf_job().ps(1).workers(1, dependsOn=[{"upstream": "PS", "phase": "Ready"}])
+    unready = decide(later, pod(later, "PS").running(ready=False))
+    assert said(unready).reason == "WaitingForRole"
     first = pod(job, "PS").condition("PodScheduled", "False", "Unschedulable", NO_NODE)
     assert said(decide(job, first)).reason == "Unschedulable"
 
