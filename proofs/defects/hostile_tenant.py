@@ -129,6 +129,7 @@ def measure(cluster: Cluster) -> Object:
 
 def main() -> int:
     """Measure, and print one JSON line."""
+    sys.setrecursionlimit(50_000)  # of this process, which must be able to write what it nests
     with stage(kwok=1 + math.ceil(2 * HONEST * PODS / PODS_OF_A_NODE)) as cluster:
         print(json.dumps(measure(cluster)))
     return 0
