@@ -1,5 +1,7 @@
 """Sets of indexes as text."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,6 +39,8 @@ def test_both_ways(members: list[int], text: str) -> None:
         (" 1", set()),
         ("²", set()),
         ("1,,2", {1, 2}),
+        ("5,2", {2, 5}),
+        ("2-5,1-3,4", {1, 2, 3, 4, 5}),
         ("9" * 5_000, set()),
         ("1-" + "9" * 5_000, set()),
     ],
@@ -49,6 +53,21 @@ def test_what_cannot_be_read_counts_as_nothing(text: str, expected: set[int]) ->
 def test_a_range_that_somebody_made_up_costs_no_memory() -> None:
     """Not more than the largest job could have."""
     assert len(indexes.read("0-999999999")) <= 10_001
+
+
+@pytest.mark.parametrize("part", ["0-9999,", "0-9999,5,1-8,", "7,", "9999-0,", "x,", ","])
+def test_a_text_that_fills_the_status_is_read_in_no_time(part: str) -> None:
+    """The work is bounded by the largest job, however often somebody repeats a range."""
+    text = part * (1_500_000 // len(part))
+    began = time.process_time()
+    assert len(indexes.read(text)) <= 10_000
+    assert time.process_time() - began < 0.1
+
+
+def test_the_largest_job_is_read_whole() -> None:
+    """Every second index makes the most parts."""
+    every_second = frozenset(range(1, 10_000, 2))
+    assert every_second == indexes.read(indexes.write(every_second))
 
 
 @given(st.sets(st.integers(0, 9_999), max_size=60))

@@ -1,0 +1,93 @@
+"""Healthy jobs timed without and with others beside them, in one run, so that the machine is the same for both.
+
+The order is without, with, with, without: what drifts in the course of a run is on both sides alike.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from benchmarks import objects
+from benchmarks.objects import Object
+from benchmarks.ramp import bring_up
+from benchmarks.scale import Size, scaled_job
+from benchmarks.stage import fresh_namespace, say
+from testbed.cluster import Cluster
+
+PODS = 2  # of each healthy job
+DEADLINE = 600.0
+
+Meanwhile = Callable[[str], Coroutine[Any, Any, None]]  # what goes on while jobs start in this namespace
+
+
+@dataclass
+class Turns:
+    """Times, in seconds, until all healthy jobs run."""
+
+    alone: list[float] = field(default_factory=list)
+    beside: list[float] = field(default_factory=list)
+
+    def figures(self) -> dict[str, float]:
+        """Of all turns together."""
+        return {
+            "alone s": round(sum(self.alone) / len(self.alone), 1),
+            "beside s": round(sum(self.beside) / len(self.beside), 1),
+            "beside : alone": round(sum(self.beside) / sum(self.alone), 2),
+            "fastest beside : fastest alone": round(min(self.beside) / min(self.alone), 2),
+        }
+
+
+def healthy(number: int) -> list[Object]:
+    """So many jobs, which nothing keeps from running."""
+    size = Size(number, PODS, 0, 0, 0)
+    return [scaled_job(one, size) for one in range(number)]
+
+
+async def nothing(_: str) -> None:
+    """Nobody does anything meanwhile."""
+
+
+def timed(cluster: Cluster, jobs: list[Object], meanwhile: Meanwhile = nothing) -> float:
+    """Seconds until all of these jobs run, in a namespace that is gone afterwards."""
+    with fresh_namespace(cluster) as namespace:
+        began = time.monotonic()
+        asyncio.run(_together(bring_up(cluster, namespace, jobs, _is_ready, DEADLINE), meanwhile(namespace)))
+        taken = time.monotonic() - began
+    say(f"  {len(jobs)} healthy jobs run after {taken:.1f} s")
+    return taken
+
+
+def without_with_with_without(
+    cluster: Cluster,
+    jobs: list[Object],
+    others: Callable[[], AbstractContextManager[Meanwhile]],
+    rested: Callable[[], None],
+) -> Turns:
+    """Time the jobs; `others` makes those beside them and takes them away, `rested` waits until that is digested."""
+    turns = Turns()
+    turns.alone.append(timed(cluster, jobs))
+    for _ in range(2):
+        rested()
+        with others() as meanwhile:
+            turns.beside.append(timed(cluster, jobs, meanwhile))
+    rested()
+    turns.alone.append(timed(cluster, jobs))
+    return turns
+
+
+async def _together(work: Coroutine[Any, Any, None], meanwhile: Coroutine[Any, Any, None]) -> None:
+    task = asyncio.create_task(meanwhile)
+    try:
+        await work
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+def _is_ready(status: Object) -> bool:
+    replicas = (status.get("replicaStatuses") or {}).get(objects.ROLE) or {}
+    return bool(replicas.get("ready") == PODS)
