@@ -1,5 +1,6 @@
 """A new version of a model goes out in steps, judged by what the gateway measures."""
 
+import math
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from harness.load import Report
 from harness.stage import times
 from testbed.api import Object
+from testbed.waiting import until
 from tests.e2e.serving.inferences import ObservedInference, answering
 from tests.e2e.serving.versions import versions
 from tests.e2e.workspace import Workspace
@@ -18,6 +20,7 @@ RATE = 50.0
 SHARES = (10, 50)  # percent
 FOLLOWED = 3  # seconds after which a gateway has followed its route
 ENOUGH = 50  # requests, to judge a version by
+CHANCE = 5e-5  # of a count so far off, on either side, that it is not taken for chance: one in 10,000 together
 Record = Callable[[str, object], None]
 
 
@@ -185,3 +188,42 @@ def test_weights_change_while_a_version_is_rolled_out(
             report = load.finish()
     counted(report, record_property)
     assert not report.failed, report.words()
+
+
+def binomial(count: int, number: int, part: float) -> float:
+    """How likely it is that so many of a number, or fewer, are drawn if each is drawn with a probability of its own."""
+    return sum(math.comb(number, k) * part**k * (1 - part) ** (number - k) for k in range(count + 1))
+
+
+@pytest.mark.disruptive  # whatever changes in the gateway's routes begins the round anew in which its shares are kept
+def test_one_percent_of_a_tenth_is_a_thousandth(
+    inference: ObservedInference, serving: Workspace, base_image: str, tmp_path: Path, record_property: Record
+) -> None:
+    """By the route's weights exactly; by requests, as many as chance explains, were each one drawn by itself.
+
+    A whole percent, to which shares were once rounded, is ten times as much: chance does not explain it.
+    """
+    with versions(serving, tmp_path) as made:
+        for name in ("v1", "v2"):
+            made.behaving(name)
+        predictor = answering("a", base_image, 10, modelVersion="v1")
+        predictor["template"]["spec"]["containers"][0]["env"] = []
+        inference.create(predictor, answering("b", base_image, 90), rollout={"steps": [{"weight": 1}]})
+        inference.ready()
+        inference.wait("both", lambda: inference.shares() == {"a": 10, "b": 90})
+        inference.change(go_over)
+        inference.wait("v2 to be tried", lambda: "hello-a-next" in inference.route())
+        weights = inference.route()
+        until_followed = time.time() + FOLLOWED
+        until("the gateway to follow", lambda: time.time() > until_followed, deadline=60)
+        with inference.load(4 * RATE, times(2_000, 10_000)) as load:
+            report = load.ended(deadline=120)
+    tried, part = report.answered().get("v2", 0), weights["hello-a-next"] / sum(weights.values())
+    record_property("percent by weights", round(100 * part, 4))
+    record_property("requests", report.sent)
+    record_property("tried", tried)
+    record_property("points off", round(abs(100 * tried / report.sent - 0.1), 4))
+    assert not report.failed, report.words()
+    assert part == 0.001, weights
+    assert binomial(tried, report.sent, 0.001) > CHANCE, report.words()
+    assert binomial(tried - 1, report.sent, 0.001) < 1 - CHANCE, report.words()
