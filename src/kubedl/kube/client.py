@@ -18,7 +18,7 @@ from kubedl.kube.credentials import Credentials, CredentialsError
 from kubedl.kube.errors import ApiError, BusyError, ForbiddenError, UnauthorizedError, UnsureError, refusal
 from kubedl.kube.http import Head, Permit, Pool
 from kubedl.kube.limiter import Limiter
-from kubedl.wire import codec
+from kubedl.wire import codec, nesting
 from kubedl.wire.meta import Key, ObjectT, Record, Resource
 
 CALL_SECONDS = 30.0
@@ -47,6 +47,7 @@ class Page(Record, frozen=True):
 
     metadata: ListMeta
     items: tuple[msgspec.Raw, ...] | None = ()
+    cut: bool = False  # something in one of them was nested too deep, and was cut out
 
 
 class Client:
@@ -108,7 +109,7 @@ class Client:
         """A page of a list."""
         answer = await self.call("list", resource, resource.path(namespace), params=params)
         try:
-            return codec.decode(answer, Page)
+            return _page(answer)
         except codec.UNREADABLE as error:
             raise _unreadable(resource, error) from error
 
@@ -212,6 +213,14 @@ def _decode(resource: Resource[ObjectT], answer: bytes) -> ObjectT:
         return resource.decoder.decode(answer)
     except codec.UNREADABLE as error:
         raise _unreadable(resource, error) from error
+
+
+def _page(answer: bytes) -> Page:
+    """One object that is nested too deep must not spoil the others."""
+    try:
+        return codec.decode(answer, Page)
+    except RecursionError:
+        return msgspec.structs.replace(codec.decode(nesting.cut(answer), Page), cut=True)
 
 
 def _unreadable(resource: Resource[Any], error: Exception) -> UnsureError:

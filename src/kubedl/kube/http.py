@@ -13,6 +13,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from kubedl.kube.certificates import TLSConfig
+from kubedl.kube.fairness import FairSemaphore
 
 Render = Callable[[], bytes]  # the body of a request, made when the request can go out
 Permit = Callable[[], None]  # asked when nothing is left to be waited for; raises if the request must not go out
@@ -32,7 +33,7 @@ class Head(NamedTuple):
 
 
 class Pool:
-    """Connections to one server, kept for the next call."""
+    """Connections to one server, kept for the next call. Calls of all namespaces share them fairly."""
 
     def __init__(self, server: str, tls: TLSConfig | None, headers: str, sockets: int) -> None:
         address = urlsplit(server)
@@ -41,17 +42,20 @@ class Pool:
         self._tls = tls
         self._path = address.path.rstrip("/")
         self._headers = f"Host: {address.netloc}\r\n{headers}"
-        self._room = asyncio.Semaphore(sockets)
+        self._room = FairSemaphore(sockets)
         self._idle: list[_Connection] = []
 
     async def call(
         self, method: str, target: str, headers: str, body: Render | None, seconds: float, permit: Permit
     ) -> tuple[Head, bytes]:
         """The whole answer. TimeoutError so many seconds after its turn has come; the body is rendered then."""
-        async with self._room:
+        await self._room.acquire(_namespace(target))
+        try:
             data = body() if body is not None else None
             async with asyncio.timeout(seconds):
                 return await self._exchange(method, target, headers, data, permit)
+        finally:
+            self._room.release()
 
     async def _exchange(
         self, method: str, target: str, headers: str, body: bytes | None, permit: Permit
@@ -239,6 +243,11 @@ class _Body:
         del arrived[:end]
         self._left, self._last, self._begun = size, size == 0, True
         return True
+
+
+def _namespace(target: str) -> str:
+    """In which a call is made; what is in none is a group of its own."""
+    return target.partition("/namespaces/")[2].partition("?")[0].partition("/")[0]
 
 
 def _parse(data: bytes) -> Head:

@@ -11,7 +11,7 @@ import msgspec
 
 from kubedl.kube.client import Client
 from kubedl.kube.errors import GoneError, UnsureError, refusal
-from kubedl.wire import codec
+from kubedl.wire import codec, nesting
 from kubedl.wire.meta import ObjectMeta, ObjectT, Record, Resource
 
 PAGE = 500
@@ -78,7 +78,7 @@ async def objects(client: Client, resource: Resource[ObjectT], scope: Scope) -> 
     params = scope.params() | {"limit": str(PAGE)}
     while True:
         page = await client.page(resource, scope.namespace, params)
-        found += [_step(resource, "ADDED", item) for item in page.items or ()]
+        found += [_step(resource, "ADDED", item, cut=page.cut) for item in page.items or ()]
         if not page.metadata.next_page:
             return page.metadata.resource_version, found
         params["continue"] = page.metadata.next_page
@@ -108,14 +108,22 @@ async def changes(
 
 def _read(resource: Resource[ObjectT], data: bytes) -> Step[ObjectT]:
     try:
-        line = _LINE.decode(data)
+        line, cut = _line(data)
         if line.type == "BOOKMARK":
             return Step(line.type, _BOOKMARK.decode(line.object).metadata)
         if line.type != "ERROR":
-            return _step(resource, line.type, line.object)
+            return _step(resource, line.type, line.object, cut=cut)
     except codec.UNREADABLE as error:
         raise UnsureError(0, "", f"watch of {resource.name} sent what is not an event: {error}") from error
     raise _failure(bytes(line.object))
+
+
+def _line(data: bytes) -> tuple[_Line, bool]:
+    """An event, and whether something was cut out: one object that is nested too deep must not end the watch."""
+    try:
+        return _LINE.decode(data), False
+    except RecursionError:
+        return _LINE.decode(nesting.cut(data)), True
 
 
 def _failure(status: bytes) -> Exception:
@@ -124,11 +132,13 @@ def _failure(status: bytes) -> Exception:
     return error if isinstance(error, GoneError) else UnsureError(error.code, error.reason, error.message)
 
 
-def _step(resource: Resource[ObjectT], kind: str, data: msgspec.Raw) -> Step[ObjectT]:
+def _step(resource: Resource[ObjectT], kind: str, data: msgspec.Raw, *, cut: bool) -> Step[ObjectT]:
     try:
+        if cut and nesting.CUT in bytes(data):
+            raise RecursionError("it is nested too deep")
         found: Any = resource.decoder.decode(data)
     except codec.UNREADABLE as error:
-        known = _UNREADABLE.decode(data).metadata
+        known = _UNREADABLE.decode(nesting.cut(bytes(data)) if isinstance(error, RecursionError) else data).metadata
         meta = ObjectMeta(
             name=known.name, namespace=known.namespace, uid=known.uid, resource_version=known.resource_version
         )

@@ -42,6 +42,7 @@ from kubedl.training.controller import Caches, JobController
 from kubedl.training.job_metrics import JobMetrics
 from kubedl.training.kind import Kind
 from kubedl.training.kinds import all_kinds
+from kubedl.training.pace import Pace
 from kubedl.training.snapshot import Settings
 from kubedl.wire.core import NODES, PODS, SERVICES, Node, Pod
 from kubedl.wire.meta import Key
@@ -210,7 +211,7 @@ def _assemble(options: argparse.Namespace, manager: Manager, recorder: Recorder,
         file_systems=options.efs_file_systems,
         omit_user=options.omit_run_as_user,
     )
-    told = JobMetrics([kind.kind for kind in all_kinds()], metrics.registry)
+    told, pace = JobMetrics([kind.kind for kind in all_kinds()], metrics.registry), Pace(_now)
     for kind in all_kinds():
         jobs = manager.cache(kind.resource, everywhere, {BY_CACHE: cache_key})
         followed[kind.resource] = manager.reflectors[-1]
@@ -218,7 +219,8 @@ def _assemble(options: argparse.Namespace, manager: Manager, recorder: Recorder,
         writer = Writer(manager.client, gate)
         caches = Caches(jobs, pods, services, nodes, backends)
         handler = JobController(kind, caches, writer, recorder, settings=settings, clock=_now, written=told.written)
-        controller = Controller(kind.kind, handler.reconcile, gate=gate, workers=options.workers, observer=metrics)
+        reconcile = pace.around(jobs, handler.reconcile)
+        controller = Controller(kind.kind, reconcile, gate=gate, workers=options.workers, observer=metrics)
         controller.watch(jobs, lambda job: (job.metadata.key,))
         controller.watch(pods, handler.job_of)
         controller.watch(services, handler.job_of)

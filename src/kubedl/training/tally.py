@@ -132,10 +132,11 @@ def forget(draft: Draft) -> None:
     if not draft.snapshot.deleted:
         return
     status = draft.snapshot.job.made.status  # as it was read: what is drafted now may still fail to be written
+    in_writing = {role: indexes.read(known.succeeded_indexes) for role, known in status.replica_statuses.items()}
     telling = {
         sighting.gone.metadata.uid
         for sighting in look(draft.snapshot)
-        if sighting.gone is not None and not _is_written(sighting.replica, status)
+        if sighting.gone is not None and sighting.replica.index not in in_writing.get(sighting.replica.role, ())
     }
     draft.forget = [pod.metadata.uid for pod in draft.snapshot.deleted if pod.metadata.uid not in telling]
 
@@ -143,11 +144,6 @@ def forget(draft: Draft) -> None:
 def is_running(pod: Pod | None) -> bool:
     """Whether a pod's containers have been started and not all ended."""
     return pod is not None and pod.status.phase == "Running" and pod.metadata.deletion_timestamp is None
-
-
-def _is_written(replica: Replica, status: JobStatus) -> bool:
-    recorded = status.replica_statuses.get(replica.role, NONE)
-    return replica.index in indexes.read(recorded.succeeded_indexes)
 
 
 def _age(pod: Pod) -> tuple[int, datetime]:

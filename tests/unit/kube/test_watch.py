@@ -77,6 +77,35 @@ async def test_a_line_may_be_as_long_as_an_object(client: Client, script: Script
     assert following.metadata.name == "next"
 
 
+def nested(levels: int) -> bytes:
+    """An object that is nested so deep, before its metadata and in it."""
+    deep = b'{"a":' * levels + b"1" + b"}" * levels
+    meta = b'{"managedFields":[' + deep + b'],"name":"deep","namespace":"team","uid":"u","resourceVersion":"7"}'
+    return b'{"extra":' + deep + b',"metadata":' + meta + b"}"
+
+
+@pytest.mark.parametrize("levels", [300, 900, 1_100, 5_000, 9_999])
+async def test_an_object_that_is_nested_too_deep_spoils_no_other(client: Client, script: Script, levels: int) -> None:
+    """In a watch and in a list; which one it is can be told."""
+    deep = nested(levels)
+    line = b'{"type":"ADDED","object":' + deep + b"}\n"
+    script.usual = stream([event("ADDED", "before") + line + event("DELETED", "after")])
+    before, unread, after = await read(client)
+    assert (before.metadata.name, after.metadata.name) == ("before", "after")
+    assert (unread.metadata.name, unread.metadata.namespace) == ("deep", "team")
+    assert (unread.metadata.uid, unread.metadata.resource_version) == ("u", "7")
+    good = codec.encode({"metadata": {"name": "good", "namespace": "team", "resourceVersion": "5"}})
+    body = b'{"metadata":{"resourceVersion":"9"},"items":[' + deep + b"," + good + b"]}"
+    script.usual = answer(200, body)
+    version, steps = await watch.objects(client, PODS, Scope())
+    assert (version, [step.metadata.name for step in steps]) == ("9", ["deep", "good"])
+    assert steps[1].object is not None
+    if levels > 1_000:
+        assert (unread.object, steps[0].object) == (None, None)
+        assert "nested too deep" in unread.error
+        assert "nested too deep" in steps[0].error
+
+
 class _Chunks(Client):
     """A client whose watch brings these pieces, as they are."""
 
