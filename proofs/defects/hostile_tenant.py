@@ -81,11 +81,12 @@ class Tenant:
     @contextmanager
     def attacks(self) -> Iterator[Meanwhile]:
         """All hostile jobs are there, and the harm goes on while honest ones start; then all of it is removed."""
-        with fresh_namespace(self._cluster) as namespace:
-            _set_quota(self._cluster, namespace)
+        with fresh_namespace(self._cluster) as namespace, fresh_namespace(self._cluster) as second:
+            for one in (namespace, second):
+                _set_quota(self._cluster, one)
             asyncio.run(self._create(namespace))
-            say(f"  hostile objects: {self.taken} taken, {self.refused} refused")
-            yield partial(self._harass, namespace)
+            say(f"  hostile jobs: {self.taken} taken, {self.refused} refused")
+            yield partial(self._harass, namespace, second)
 
     async def _create(self, namespace: str) -> None:
         dice = random.Random(1)  # noqa: S311 - no secret
@@ -105,10 +106,11 @@ class Tenant:
         async with connect(self._cluster) as connection:
             await in_flight(range(HOSTILE), create, 8)
 
-    async def _harass(self, namespace: str, honest: str) -> None:
+    async def _harass(self, namespace: str, second: str, honest: str) -> None:
+        """Its jobs fill the quota of one namespace, so pods that it makes by itself are in another."""
         async with connect(self._cluster, connections=2) as connection:
             for turn in itertools.count():
-                await self._imitate(connection, namespace, honest, turn)
+                await self._imitate(connection, second, honest, turn)
                 await self._unlabel(connection, namespace)
                 await asyncio.sleep(1)
 

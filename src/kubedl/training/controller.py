@@ -1,44 +1,37 @@
 """The loop around the planner: observe from caches, plan, apply. The only awaits are writes."""
 
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from functools import partial
 
 import msgspec
 
-from kubedl.api import model_volumes
 from kubedl.api.cache import CacheBackend
 from kubedl.api.conditions import find, is_true
-from kubedl.api.model import MODEL_VERSIONS, ModelOutput
-from kubedl.api.model_volumes import Owner
-from kubedl.api.pod_template import TemplateError
+from kubedl.api.model import MODEL_VERSIONS
 from kubedl.api.training import BY_CACHE, JobStatus, TrainingJob, cache_key
-from kubedl.kube.errors import AlreadyExistsError, ApiError
+from kubedl.kube.errors import ApiError
 from kubedl.runtime.events import Recorder, Reference
 from kubedl.runtime.store import OwnerKey, Store
-from kubedl.runtime.together import AT_ONCE, each
+from kubedl.runtime.together import each
 from kubedl.runtime.writer import Writer, merge_changes
-from kubedl.training import blocked, companions, labels, model_version, pods, services, tally, waiting
+from kubedl.training import blocked, creation, labels, model_version, tally, waiting
 from kubedl.training.addons import tensorboard
 from kubedl.training.blocked import Refusal
 from kubedl.training.hold import Holds
 from kubedl.training.kind import Kind
 from kubedl.training.listening import Listening
 from kubedl.training.nodes import NodeView
-from kubedl.training.plan import Creation, Plan
+from kubedl.training.plan import Plan
 from kubedl.training.planner import plan, without_version
-from kubedl.training.repair import scope
 from kubedl.training.snapshot import Settings, Snapshot
 from kubedl.wire import codec
-from kubedl.wire.core import PODS, SERVICES, Node, Pod, Service
+from kubedl.wire.core import PODS, Node, Pod, Service
 from kubedl.wire.meta import Key
 
 Written = Callable[[str, TrainingJob, JobStatus, datetime], None]
 
-FIRST_BATCH = 16  # of pods; doubled while all goes well, so that a quota is not run into a thousand times
 ASKED_AT_ONCE = 32
 LOOK_AT_HIDDEN = timedelta(seconds=30)
 MOST_TOLD = 50_000
@@ -212,7 +205,7 @@ class JobController:
         if held and (decided.create_service or decided.creations):
             status = blocked.waiting(tally.uncount(status, decided.creations))
         elif decided.create_service or decided.creations:
-            refusal = await self._create(snapshot, decided)
+            refusal = await creation.create(self._writer, snapshot, decided)
             status = self._judged(snapshot, decided, refusal)
         status = self._explained(made, status, snapshot.now)
         await self._write_status(made, status)
@@ -272,42 +265,6 @@ class JobController:
             return
         if before is None or (before.status, before.reason) != (now.status, now.reason):
             self._recorder.event(self._reference(made), "Warning", now.reason, now.message)
-
-    async def _create(self, snapshot: Snapshot, decided: Plan) -> Refusal | None:
-        made, kind, job = snapshot.job.made, snapshot.kind, snapshot.job
-        work: list[Callable[[], Awaitable[object]]] = []
-        if decided.create_service:
-            work.append(partial(self._writer.create, made, SERVICES, services.render(kind, job)))
-        work += [partial(self._create_pod, snapshot, creation) for creation in decided.creations]
-        size = FIRST_BATCH
-        try:
-            await self._accompany(snapshot, first=decided.create_service)
-            while work:
-                batch, work = work[:size], work[size:]
-                await each(lambda make: make(), batch)
-                size = min(size * 2, AT_ONCE)
-        except (ApiError, TemplateError) as refusal:
-            return refusal
-        return None
-
-    async def _accompany(self, snapshot: Snapshot, *, first: bool) -> None:
-        """A Service is the sign that all before it was made; not storage, which an operator of old left out."""
-        kind, job = snapshot.kind, snapshot.job
-        wish: ModelOutput | None = job.spec.model_version
-        owner = Owner(job.namespace, job.uid, pods.owner_reference(kind, job))
-        storage = wish.storage if wish is not None else None
-        await model_volumes.provide(self._writer.client, storage, owner, self._settings.file_systems)
-        for companion in kind.companions(job) if first else ():
-            # One that is there is this very job's, by its name; so the right to read is not needed.
-            with suppress(AlreadyExistsError):
-                body = companions.render(kind, job, companion)
-                await self._writer.client.create(companion.resource, job.namespace, body)
-
-    async def _create_pod(self, snapshot: Snapshot, creation: Creation) -> None:
-        replica, attempt, settings = creation.replica, creation.attempt, snapshot.settings
-        kind, job = snapshot.kind, snapshot.job
-        body = partial(pods.render, kind, job, replica, attempt, scope=scope(snapshot), settings=settings)
-        await self._writer.create(snapshot.job.made, PODS, body)
 
     async def _write_status(self, made: TrainingJob, status: JobStatus) -> None:
         if status == made.status:
