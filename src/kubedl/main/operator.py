@@ -122,7 +122,12 @@ def parser() -> argparse.ArgumentParser:
         default=watch.SILENCE,
         help="a watch that is silent for so long is broken",
     )
-    made.add_argument("--workers", type=int, default=64, help="jobs of a kind that are worked on at once")
+    made.add_argument(
+        "--workers",
+        type=int,
+        default=64,
+        help="jobs of a kind and a namespace that are worked on at once; of all namespaces, twice as many",
+    )
     made.add_argument("--calls-per-second", type=float, default=0, help="limit of calls to the API server (0: none)")
     made.add_argument("--calls-burst", type=int, default=200, help="calls that may come at once, under a limit")
     made.add_argument(

@@ -30,13 +30,16 @@ class Observer(Protocol):
 
 
 class Controller:
-    """Calls `reconcile(key)` for every key that may need it; it returns when to look again, in seconds, or None."""
+    """Calls `reconcile(key)` for every key that may need it; it returns when to look again, in seconds, or None.
+
+    As many keys of one namespace as there are `workers` are worked on at once, and of all together twice as many.
+    """
 
     def __init__(
         self, name: str, reconcile: Reconcile, *, gate: Gate, workers: int = 32, observer: Observer | None = None
     ) -> None:
         self.name = name
-        self.queue = Queue()
+        self.queue = Queue(workers=2 * workers)
         self._reconcile = reconcile
         self._gate = gate
         self._workers = workers
@@ -56,7 +59,7 @@ class Controller:
     async def run(self) -> None:
         """Work until cancelled."""
         async with asyncio.TaskGroup() as group:
-            for _ in range(self._workers):
+            for _ in range(2 * self._workers):
                 group.create_task(self._work())
 
     async def _work(self) -> None:

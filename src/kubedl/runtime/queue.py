@@ -1,11 +1,14 @@
 """A queue of keys: each at most once, none worked on twice at a time, delays and backoff per key.
 
 It holds keys and never events, so any number of events, in any order, lead to the same work.
+
+Namespaces take turns, and none may have more keys worked on than there are workers left for others: long work for one
+namespace always leaves room for the next.
 """
 
 import asyncio
 import random
-from collections import deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable
 
 from kubedl.wire.meta import Key
@@ -14,12 +17,15 @@ FIRST_BACKOFF, LONGEST_BACKOFF = 0.05, 60.0
 
 
 class Queue:
-    """First come, first served."""
+    """First come, first served, within a namespace."""
 
-    def __init__(self, jitter: Callable[[], float] = random.random) -> None:
-        self._ready: deque[Key] = deque()
+    def __init__(self, jitter: Callable[[], float] = random.random, workers: int | None = None) -> None:
+        """Without a number of workers, a namespace may have any number of keys worked on."""
+        self._workers = workers
+        self._ready: OrderedDict[str, deque[Key]] = OrderedDict()  # by namespace, in the order of their turns
         self._waiting: set[Key] = set()  # in _ready, or to be put there when its work is done
         self._working: set[Key] = set()
+        self._worked_on: Counter[str] = Counter()  # keys of each namespace
         self._timers: dict[Key, asyncio.TimerHandle] = {}
         self._failures: dict[Key, int] = {}
         self._arrivals: deque[asyncio.Future[None]] = deque()
@@ -61,7 +67,7 @@ class Queue:
 
     async def take(self) -> Key:
         """The next key; `done` must follow."""
-        while not self._ready:
+        while (key := self._next()) is None:
             arrival = asyncio.get_running_loop().create_future()
             self._arrivals.append(arrival)
             try:
@@ -70,20 +76,39 @@ class Queue:
                 if arrival.done() and not arrival.cancelled():
                     self._wake()  # the key that we were woken for must not wait for us
                 raise
-        key = self._ready.popleft()
         self._waiting.discard(key)
         self._working.add(key)
+        self._worked_on[key.namespace] += 1
+        if self._ready:
+            self._wake()  # the end of one key's work may have made room for two namespaces
         return key
 
     def done(self, key: Key) -> None:
         """Work on this key has ended, well or badly."""
         self._working.discard(key)
+        self._worked_on[key.namespace] -= 1
+        if not self._worked_on[key.namespace]:
+            del self._worked_on[key.namespace]
         if key in self._waiting:
             self._push(key)
+        elif self._ready:
+            self._wake()
 
     def _push(self, key: Key) -> None:
-        self._ready.append(key)
+        self._ready.setdefault(key.namespace, deque()).append(key)
         self._wake()
+
+    def _next(self) -> Key | None:
+        """Of the first namespace that may have one more key worked on."""
+        left = self._workers - len(self._working) if self._workers is not None else None
+        for namespace, keys in self._ready.items():
+            if left is None or self._worked_on[namespace] < left:
+                key = keys.popleft()
+                del self._ready[namespace]
+                if keys:
+                    self._ready[namespace] = keys  # behind all others
+                return key
+        return None
 
     def _wake(self) -> None:
         while self._arrivals:

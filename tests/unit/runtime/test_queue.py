@@ -145,6 +145,40 @@ async def test_a_taker_that_is_cancelled_with_a_key_in_hand_passes_it_on(queue: 
     assert takers[0].cancelled()
 
 
+async def test_namespaces_take_turns(queue: Queue) -> None:
+    """However many keys one of them has."""
+    many, few = [Key("large", str(number)) for number in range(100)], [Key("small", str(number)) for number in range(3)]
+    for key in (*many, *few):
+        queue.add(key)
+    first = [await taken(queue) for _ in range(6)]
+    assert [key for key in first if key.namespace == "small"] == few
+
+
+async def test_long_work_for_one_namespace_leaves_workers_for_others() -> None:
+    """Half of those that are left, to each that comes."""
+    queue = Queue(workers=8)
+    for namespace in ("first", "second", "third"):
+        for number in range(100):
+            queue.add(Key(namespace, str(number)))
+        counted = 0
+        while not await nothing_comes(queue, 1):
+            counted += 1
+        assert counted == {"first": 4, "second": 2, "third": 1}[namespace]
+
+
+async def test_a_namespace_goes_on_when_work_of_it_ends() -> None:
+    """And those who wait are woken, whoever ends."""
+    queue = Queue(workers=4)
+    for number in range(100):
+        queue.add(Key("one", str(number)))
+    begun = [await taken(queue), await taken(queue)]
+    waiting = asyncio.ensure_future(queue.take())
+    await asyncio.sleep(1)
+    assert not waiting.done()
+    queue.done(begun[0])
+    assert (await asyncio.wait_for(waiting, 1)).name == "2"
+
+
 class QueueMachine(RuleBasedStateMachine):
     """The queue beside a model: what is owed, what is worked on, what is due later."""
 
