@@ -13,6 +13,7 @@ from harness.stage import Stage
 from harness.world import World, job_body
 from kubedl.api.cache import CACHE_BACKENDS
 from kubedl.cache import fluid
+from kubedl.cache.host_paths import HostPaths
 from kubedl.cache.plan import Sight, decide
 from kubedl.wire import codec
 from testbed.api import ApiError, Object
@@ -109,7 +110,8 @@ def test_fluids_own_definitions_take_what_is_made(ready_stage: Stage, namespace:
     api = ready_stage.cluster.api
     made = api.create(f"{CACHES.format(namespace)}?{TRY}", body(cacheEngine=engine))
     backend = CACHE_BACKENDS.decoder.decode(codec.encode(made))
-    creations = decide(Sight(backend, (), None, None, None, installed=True, now=NOW)).creations
+    sight = Sight(backend, (), None, None, None, installed=True, now=NOW, host_paths=HostPaths.parse("/var/cache"))
+    creations = decide(sight).creations
     assert len(creations) == 2
     for resource, rendered in creations:
         taken = api.create(f"{resource.path(namespace)}?{TRY}", rendered)

@@ -109,15 +109,21 @@ def test_columns(cluster: Cluster, namespace: str, quiet_jobs: str) -> None:
     job = _quiet(manifest())
     job["spec"]["activeDeadlineSeconds"] = 3600
     made = cluster.api.create(quiet_jobs, job)
-    made["status"] = {"state": "Running", "ready": "2/3", "modelVersionName": "mnist-1"}
+    made["status"] = {
+        "state": "Running",
+        "ready": "2/3",
+        "restarts": 4,
+        "message": "Unschedulable",
+        "modelVersionName": "mnist-1",
+        "activeDeadlineSeconds": 3600,
+    }
     cluster.api.call("PUT", f"{quiet_jobs}/tf-mnist-estimator/status", made)
 
     head, line = cluster.kubectl("get", f"tfjobs.{UNSERVED}", "-n", namespace).splitlines()
     assert head.split() == ["NAME", "STATE", "READY", "RESTARTS", "REASON", "MODEL-VERSION", "AGE"]
-    assert line.split()[:2] + line.split()[3:] == ["tf-mnist-estimator", "Running", "3600", "mnist-1"]
+    assert line.split()[:-1] == ["tf-mnist-estimator", "Running", "2/3", "4", "Unschedulable", "mnist-1"]
     wide = cluster.kubectl("get", f"tfjobs.{UNSERVED}", "-n", namespace, "-o", "wide").splitlines()
-    assert wide[0].split()[-2:] == ["READY", "QUEUE"]
-    assert "2/3" in wide[1]
+    assert dict(zip(wide[0].split(), wide[1].split(), strict=False))["MAX-LIFETIME"] == "3600"
 
 
 @pytest.mark.parametrize("case", REFUSALS)
