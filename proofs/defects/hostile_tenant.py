@@ -23,14 +23,14 @@ from benchmarks.connection import Connection, connect, in_flight
 from benchmarks.creation import MEGABYTE
 from benchmarks.objects import Object
 from benchmarks.scale import PODS_OF_A_NODE, Size, scaled_job
-from benchmarks.stage import FULL, fresh_namespace, say, stage, wait_idle
+from benchmarks.stage import FULL, say, stage, wait_idle
 from harness.operator import Operator
-from proofs.defects.turns import PODS, Meanwhile, healthy, timed, without_with_with_without
+from proofs.defects.turns import PODS, Meanwhile, a_namespace, healthy, timed, without_with_with_without
 from testbed.cluster import Cluster
 from testbed.errors import TestbedError
 from testbed.waiting import until
 
-HOSTILE, HONEST, QUOTA = (200, 200, 200) if FULL else (28, 28, 40)
+HOSTILE, HONEST, QUOTA = (200, 200, 200) if FULL else (14, 14, 30)
 LONGEST = 262_144 - 200  # bytes of a git address: the API server takes 256 KiB of annotations
 LARGEST, DEEPEST = 10_000, 5_000
 GIT = "kubedl.io/git-sync-config"
@@ -44,6 +44,7 @@ def hostile(number: int, dice: random.Random) -> Object:
     job = scaled_job(number, TEMPLATE)
     job["metadata"]["name"] = f"evil-{number}"
     worker: Object = job["spec"]["tfReplicaSpecs"][objects.ROLE]
+    worker["template"]["spec"]["terminationGracePeriodSeconds"] = 1
     match number % 7:
         case 0:
             address = f"x://{dice.choice(SHAPES) * LONGEST}".encode()[:LONGEST].decode(errors="ignore")
@@ -81,7 +82,7 @@ class Tenant:
     @contextmanager
     def attacks(self) -> Iterator[Meanwhile]:
         """All hostile jobs are there, and the harm goes on while honest ones start; then all of it is removed."""
-        with fresh_namespace(self._cluster) as namespace, fresh_namespace(self._cluster) as second:
+        with a_namespace(self._cluster) as namespace, a_namespace(self._cluster) as second:
             for one in (namespace, second):
                 _set_quota(self._cluster, one)
             asyncio.run(self._create(namespace))

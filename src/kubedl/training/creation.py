@@ -8,6 +8,7 @@ from contextlib import suppress
 from functools import partial
 
 from kubedl.api import model_volumes
+from kubedl.api.conditions import is_true
 from kubedl.api.model import ModelOutput
 from kubedl.api.model_storage import Storage
 from kubedl.api.model_volumes import Owner
@@ -16,7 +17,7 @@ from kubedl.kube.errors import AlreadyExistsError, ApiError
 from kubedl.runtime.together import AT_ONCE, each
 from kubedl.runtime.writer import Writer
 from kubedl.training import companions, pods, services
-from kubedl.training.blocked import Refusal
+from kubedl.training.blocked import BLOCKED, Refusal
 from kubedl.training.plan import Creation, Plan
 from kubedl.training.repair import scope
 from kubedl.training.snapshot import Snapshot
@@ -24,7 +25,8 @@ from kubedl.wire.core import PODS, SERVICES
 
 Make = Callable[[], Awaitable[object]]
 
-FIRST_BATCH = 16  # of pods; doubled while all goes well, so that a quota is not run into a thousand times
+# Creations; doubled while all goes well, so that a quota is not run into a thousand times. After a refusal, one alone.
+FIRST_BATCH, PROBE = 16, 1
 
 
 async def create(writer: Writer, snapshot: Snapshot, decided: Plan) -> Refusal | None:
@@ -34,7 +36,7 @@ async def create(writer: Writer, snapshot: Snapshot, decided: Plan) -> Refusal |
     if decided.create_service:
         work.append(partial(writer.create, made, SERVICES, services.render(kind, job)))
     work += [partial(_create_pod, writer, snapshot, creation) for creation in decided.creations]
-    size = FIRST_BATCH
+    size = PROBE if is_true(made.status.conditions, BLOCKED) else FIRST_BATCH
     try:
         await _accompany(writer, snapshot, first=decided.create_service)
         while work:

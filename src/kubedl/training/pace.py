@@ -1,8 +1,8 @@
 """How often large jobs are planned: it takes time in proportion to their replicas, and all jobs share one event loop.
 
-Plans of the large jobs of one namespace take at most a tenth of the loop's time, so that whoever fills a namespace
-with them delays himself and nobody else. A job of 10,000 replicas is planned once a second at most, ten such jobs of
-one namespace once in ten seconds each; jobs of up to 500 replicas, as often as something happens.
+Plans of the large jobs of one namespace take at most a twentieth of the loop's time, so that whoever fills a namespace
+with them delays himself and nobody else. A job of 10,000 replicas is planned once in two seconds at most, ten such jobs
+of one namespace once in twenty seconds each; jobs of up to 500 replicas, as often as something happens.
 """
 
 from collections.abc import Awaitable, Callable
@@ -13,7 +13,7 @@ from kubedl.runtime.store import Store
 from kubedl.wire.meta import Key
 
 LARGE = 500  # replicas; planning takes 5 ms
-SPACING = timedelta(microseconds=100)  # per replica, of which planning takes 10
+SPACING = timedelta(microseconds=200)  # per replica, of which planning takes 10
 
 Reconcile = Callable[[Key], Awaitable[float | None]]
 

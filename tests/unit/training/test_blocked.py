@@ -174,3 +174,18 @@ def test_two_thousand_missing_pods_are_asked_for_side_by_side(runner: asyncio.Ru
     stage.look()
     assert most == 32
     assert not is_true(stage.job.status.conditions, "Blocked")
+
+
+def test_after_a_refusal_one_pod_is_tried_before_all_others(runner: asyncio.Runner) -> None:
+    """A quota is not run into sixteen times with each attempt; when it has room, all is made at once."""
+    stage = Stage(tf_job("mnist").workers(40), runner)
+    refuse_pods(stage, "quota")
+    stage.look()
+    first = stage.operator.client.refused
+    for attempt in range(1, 4):
+        stage.wait(200)
+        stage.look()
+        assert stage.operator.client.refused == first + attempt
+    stage.operator.client.refusal = lambda *_: None
+    stage.wait(200)
+    assert sum(write.startswith("create pods") for write in stage.look()) == 40

@@ -39,12 +39,12 @@ async def test_a_large_job_begins_at_once() -> None:
     assert stage.planned["big"] == 1
 
 
-async def test_large_jobs_have_a_tenth_of_the_time_together_and_all_get_their_turn() -> None:
+async def test_large_jobs_have_a_twentieth_of_the_time_together_and_all_get_their_turn() -> None:
     """Each plan of 10,000 replicas takes a tenth of a second."""
     stage = Stage(**{f"big-{number}": 10_000 for number in range(20)})
     await stage.events(60)
-    assert stage.planned.total() <= 61
-    assert min(stage.planned.values()) >= 2
+    assert stage.planned.total() <= 31
+    assert min(stage.planned.values()) >= 1
     assert len(stage.planned) == 20
 
 
@@ -61,7 +61,7 @@ async def test_it_says_when_its_turn_comes() -> None:
     key = stage.keys["big"]
     await stage.look(key)
     pause = await stage.look(key)
-    assert pause == 1.0
+    assert pause == 2.0
     stage.now += timedelta(seconds=pause)
     assert await stage.look(key) is None
     assert stage.planned["big"] == 2
