@@ -19,6 +19,12 @@ MOMENTS = frozenset(
 UIDS = ("training.kubedl.io/job-uid", "model.kubedl.io/version-uid", "serving.kubedl.io/inference-uid")  # labels
 # Names that end with a uid or a part of one: versions that a job left, their builds, claims.
 PASSING = re.compile(r"((?:image-build-)?mv-.+)-[0-9a-f]{5}|(mv-pvc)-[0-9a-f-]{36}")
+# In messages: moments, how long something took, and such names.
+IN_MESSAGES = (
+    (re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z"), "(moment)"),
+    (re.compile(r"\bafter [0-9]+ (?:s|min|h|d)\b(?: [0-9]+ (?:s|min|h)\b)?"), "after (duration)"),
+    (re.compile(r"\b(mv-[a-z0-9.-]+)-[0-9a-f]{5}\b"), r"\1"),
+)
 
 
 def digest(sightings: Sightings, namespace: str) -> Object:
@@ -103,7 +109,14 @@ def timeless(value: Any) -> Any:  # noqa: ANN401 - any part of a JSON document
     if isinstance(value, list):
         # Conditions are a map by type: their order is that of their first appearance, which a restart may change.
         return sorted((timeless(part) for part in value), key=repr)
-    return lasting(value) if isinstance(value, str) else value
+    return repeatable(lasting(value)) if isinstance(value, str) else value
+
+
+def repeatable(message: str) -> str:
+    """A message without what differs from run to run."""
+    for pattern, instead in IN_MESSAGES:
+        message = pattern.sub(instead, message)
+    return message
 
 
 def differences(wanted: Object, found: Object, path: str = "") -> list[str]:

@@ -1,6 +1,6 @@
 """What counts as the same state."""
 
-from harness.digest import differences, of_pod, timeless
+from harness.digest import differences, of_pod, repeatable, timeless
 
 
 def test_moments_count_by_their_presence_only() -> None:
@@ -37,3 +37,13 @@ def test_differences_name_the_place() -> None:
         "jobs.a.retries: 1 in the undisturbed run, 2 here",
         "jobs.b: None in the undisturbed run, {} here",
     ]
+
+
+def test_messages_differ_only_in_what_they_say() -> None:
+    """Not in when it was, in how long it took, or in the part of a name that is a uid's."""
+    first = (
+        "4 of 4 replicas succeeded after 1 min 2 s; ModelVersion mv-mnist-5f3c1 created (since 2026-01-01T12:00:00Z)"
+    )
+    second = "4 of 4 replicas succeeded after 41 s; ModelVersion mv-mnist-0a4b2 created (since 2026-01-01T12:00:09Z)"
+    assert repeatable(first) == repeatable(second)
+    assert repeatable(first) != repeatable(first.replace("4 of 4", "3 of 4"))
