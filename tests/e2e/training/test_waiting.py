@@ -1,0 +1,106 @@
+"""Fourteen jobs that cannot run: each says why within seconds, in the original words, and runs when it can."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from harness.operator import Operator
+from testbed import namespaces
+from testbed.api import Object
+from testbed.cluster import Cluster
+from testbed.waiting import until
+from tests.e2e.training.jobs import API_VERSION
+from tests.e2e.training.reasons import REASONS, Ground, body, clean
+
+TOLD = 15.0  # seconds within which a job must say why it waits
+RUNS = 150.0  # seconds within which it runs when it can: the kubelet pauses for longer and longer
+
+
+@pytest.fixture
+def ground(cluster: Cluster, base_image: str, operator: Operator) -> Iterator[Ground]:
+    """Namespaces, and nodes as they were before."""
+    operator.insist()
+    restricted = {"pod-security.kubernetes.io/enforce": "restricted"}
+    with ExitStack() as stack:
+        names = [
+            stack.enter_context(namespaces.fresh(cluster.api, "waiting", labels)) for labels in ({}, restricted, {}, {})
+        ]
+        made = Ground(cluster, base_image, *names)
+        stack.callback(clean, made)
+        yield made
+
+
+@pytest.mark.disruptive
+def test_a_job_says_why_it_does_not_run(ground: Ground, record_property: Callable[[str, object], None]) -> None:
+    """All at once. Then every cause is removed, and the jobs run and say so."""
+    for reason in REASONS.values():
+        reason.prepare(ground)
+    created = {}
+    for name in REASONS:
+        submit(ground, name)
+        created[name] = time.monotonic()
+    told: dict[str, float] = {}
+
+    def look() -> bool:
+        for name in REASONS.keys() - told.keys():
+            if says(ground, name):
+                told[name] = time.monotonic() - created[name]
+        return len(told) == len(REASONS)
+
+    try:
+        until("every job to say why it waits", look, deadline=TOLD + 15)
+    finally:
+        silent = {name: status(ground, name) for name in sorted(REASONS.keys() - told.keys())}
+        record_property("told", len(told))
+        record_property("slowest", round(max(told.values(), default=0.0), 1))
+        print({name: round(seconds, 1) for name, seconds in told.items()}, silent)
+    assert {name: seconds for name, seconds in told.items() if seconds > TOLD} == {}
+    table = ground.cluster.kubectl("get", "tfjobs", "-A")
+    for name, reason in REASONS.items():
+        [line] = [line for line in table.splitlines() if f" {name} " in line]
+        assert reason.words[0] in line, table
+    for reason in REASONS.values():
+        reason.remove(ground)
+    waiting = set(REASONS)
+    until("every job to run", lambda: not still(ground, waiting), deadline=RUNS)
+    record_property("ran", len(REASONS) - len(waiting))
+
+
+def submit(ground: Ground, name: str) -> None:
+    """Create the job."""
+    made = body(name, REASONS[name], ground)
+    for role in made["spec"]["tfReplicaSpecs"].values():
+        selector = role["template"]["spec"].get("nodeSelector", {})
+        if "waiting" in selector:
+            role["template"]["spec"]["nodeSelector"] = {"waiting": ground.open}
+    ground.create(f"/apis/{API_VERSION}/namespaces/{REASONS[name].namespace(ground)}/tfjobs", made)
+
+
+def status(ground: Ground, name: str) -> Object:
+    """Of the job."""
+    path = f"/apis/{API_VERSION}/namespaces/{REASONS[name].namespace(ground)}/tfjobs/{name}"
+    found: Object = ground.cluster.api.get(path).get("status", {})
+    return found
+
+
+def condition(ground: Ground, name: str) -> Object:
+    """PodsReady of the job."""
+    said: list[Object] = status(ground, name).get("conditions", [])
+    return next((one for one in said if one["type"] == "PodsReady"), {"status": "?", "message": "", "reason": ""})
+
+
+def says(ground: Ground, name: str) -> bool:
+    """Whether the condition and the line of `kubectl get` name the cause."""
+    said, line = condition(ground, name), status(ground, name).get("message", "")
+    text = f"{said['reason']}: {said['message']}"
+    return said["status"] == "False" and all(word in text for word in REASONS[name].words) and bool(line)
+
+
+def still(ground: Ground, waiting: set[str]) -> set[str]:
+    """Those that wait; whoever runs leaves the set."""
+    for name in list(waiting):
+        if condition(ground, name)["status"] == "True":
+            waiting.discard(name)
+    return waiting
