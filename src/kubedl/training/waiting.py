@@ -97,9 +97,20 @@ def refused(status: JobStatus, generation: int, now: datetime) -> JobStatus:
 
 
 def headline(reason: str, words: str) -> str:
-    """One line for `kubectl get`: without what the scheduler says about preemption, which is the same each time."""
+    """One line for `kubectl get`: without what is the same each time, so that the cause has room.
+
+    That is what the API server and the kubelet put before an error, and what the scheduler's plugins add to it about
+    preemption and resource claims. The condition has the whole text.
+    """
+    if reason.endswith("Forbidden"):
+        words = words.partition(" is forbidden: ")[2] or words
+    if words.startswith("rpc error: code = "):
+        words = words.partition(" desc = ")[2] or words
+    words = words.removeprefix("Internal error occurred: ").replace("failed to call webhook: ", "", 1)
     for tail in (" no new claims to deallocate", " preemption: "):
         words = words.partition(tail)[0]
+    if words.endswith(". not found"):
+        words = words.removesuffix(" not found")
     return shorten(f"{reason}: {words}" if words else reason, LONGEST_LINE)
 
 
@@ -148,6 +159,8 @@ def _count(draft: Draft, pods: _Pods) -> str:
     missing, total = pods.not_running, draft.snapshot.job.size
     state = "running" if missing else "ready"
     missing = missing or len(pods.found)
+    if total == 1:
+        return f"the pod is not {state}"
     return f"{missing} of {total} pods {'is' if missing == 1 else 'are'} not {state}"
 
 

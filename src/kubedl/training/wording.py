@@ -3,17 +3,27 @@
 from datetime import UTC, datetime, timedelta
 
 CUT = " … "
+LONGEST_PIECE = 12  # characters of a word that are left out rather than shown as a piece
 
 
 def shorten(text: str, most: int) -> str:
-    """One line of at most that many characters, cut in the middle: errors begin with what failed and end with why."""
+    """One line of at most that many characters, cut in the middle: errors begin with what failed and end with why.
+
+    It is cut between words, unless a long word is there.
+    """
     if len(text) > 8 * most:
         text = text[: 4 * most] + CUT + text[-4 * most :]
     line = " ".join(text.split())
     if len(line) <= most:
         return line
-    head = (most - len(CUT)) // 2
-    return f"{line[:head].rstrip()}{CUT}{line[len(line) - (most - len(CUT) - head) :].lstrip()}"
+    room = most - len(CUT)
+    before, after = line[: room // 2], line[room // 2 - room :]
+    end, start = before.rfind(" "), after.find(" ")
+    if end > 0 and len(before) - end <= LONGEST_PIECE:
+        before = before[:end]
+    if 0 <= start < LONGEST_PIECE:
+        after = after[start + 1 :]
+    return f"{before.rstrip()}{CUT}{after.lstrip()}"
 
 
 def since(moment: datetime | None) -> str:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kubedl.api.conditions import Condition, find
 from kubedl.training.addons.code import CONTAINER
 from kubedl.training.plan import Plan
-from kubedl.training.waiting import LONGEST, LONGEST_LINE, PAUSE, PODS_READY
+from kubedl.training.waiting import LONGEST, LONGEST_LINE, PAUSE, PODS_READY, headline
 from kubedl.wire.core import PODS, ContainerState, ContainerStatus, PodStatus, Waiting
 from tests.properties import tried
 from tests.training_builders import NOW, JobBuilder, PodBuilder, decide, pod, tf_job
@@ -306,6 +306,39 @@ def test_what_the_api_server_refuses_is_what_the_job_waits_for(runner: asyncio.R
     while stage.world.bind(0, 0) or stage.world.start(0):
         pass
     assert stage.look().status == "True"
+
+
+@pytest.mark.parametrize(
+    ("reason", "words", "line"),
+    [
+        ("PodForbidden", 'pods "a" is forbidden: exceeded quota: none', "PodForbidden: exceeded quota: none"),
+        ("PodForbidden", "exceeded quota", "PodForbidden: exceeded quota"),
+        (
+            "PodInternalError",
+            'Internal error occurred: failed calling webhook "a.b": failed to call webhook: Post "https://c/": refused',
+            'PodInternalError: failed calling webhook "a.b": Post "https://c/": refused',
+        ),
+        (
+            "ImagePullBackOff",
+            "rpc error: code = NotFound desc = failed to pull a: not found",
+            "ImagePullBackOff: failed to pull a: not found",
+        ),
+        (
+            "Unschedulable",
+            "0/2 nodes are available: 2 Insufficient cpu. no new claims to deallocate, preemption: 0/2 nodes.",
+            "Unschedulable: 0/2 nodes are available: 2 Insufficient cpu.",
+        ),
+        (
+            "Unschedulable",
+            'persistentvolumeclaim "a" not found. not found',
+            'Unschedulable: persistentvolumeclaim "a" not found.',
+        ),
+        ("FailedMount", 'configmap "a" not found', 'FailedMount: configmap "a" not found'),
+    ],
+)
+def test_the_line_leaves_out_what_is_the_same_each_time(reason: str, words: str, line: str) -> None:
+    """The cause keeps its own words."""
+    assert headline(reason, words) == line
 
 
 def test_a_scheduler_that_does_not_exist_is_noticed_without_any_event(runner: asyncio.Runner) -> None:

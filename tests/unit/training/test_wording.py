@@ -27,6 +27,12 @@ def test_the_beginning_and_the_end_stay() -> None:
     assert shorten("a\n  b", 60) == "a b"
 
 
+def test_it_is_cut_between_words() -> None:
+    """Pieces of words are no help to a reader."""
+    text = "violates PodSecurity: unrestricted capabilities (container must set securityContext)"
+    assert shorten(text, 60) == "violates PodSecurity: … must set securityContext)"
+
+
 @pytest.mark.parametrize(
     ("seconds", "expected"),
     [(-5, "0 s"), (41, "41 s"), (125, "2 min 5 s"), (3 * 3600 + 120, "3 h 2 min"), (90000, "1 d 1 h")],
