@@ -43,10 +43,11 @@ def limit_reached(job: Job, failure: Failure) -> Outcome:
 
 def limit_reached_in_place(job: Job, sightings: Sequence[Sighting]) -> Outcome:
     """Whose restarts by its kubelet were too many, and how it ended last."""
-    worst = max(sightings, key=lambda one: tally.restarts(job, one))
-    name, times = job.pod_name(worst.replica), tally.restarts(job, worst)
-    text = f"{name} was restarted {times} times by its kubelet" if times else "no more failures are allowed"
-    pod = worst.current or worst.gone
+    worst = max(sightings, key=lambda one: tally.restarts(job, one), default=None)
+    times = tally.restarts(job, worst) if worst is not None else 0
+    if worst is None or not times:  # replicas that are no longer asked for may have used the limit up
+        return LIMIT, f"backoffLimit ({job.spec.backoff_limit}) reached: no more failures are allowed"
+    text, pod = f"{job.pod_name(worst.replica)} was restarted {times} times by its kubelet", worst.current or worst.gone
     statuses = (*pod.status.init_container_statuses, *pod.status.container_statuses) if pod is not None else ()
     for status in sorted(statuses, key=lambda one: -one.restart_count)[:1]:
         ended = status.state.terminated or status.last_state.terminated

@@ -14,7 +14,7 @@ from kubedl.training.plan import Plan
 from kubedl.training.waiting import LONGEST, LONGEST_LINE, PAUSE, PODS_READY, headline
 from kubedl.wire.core import PODS, ContainerState, ContainerStatus, PodStatus, Waiting
 from tests.properties import tried
-from tests.training_builders import NOW, JobBuilder, PodBuilder, decide, pod, tf_job
+from tests.training_builders import NOW, JobBuilder, PodBuilder, decide, mpi_job, pod, tf_job
 from tests.unit.training.api_model import ApiModel, with_status
 from tests.unit.training.operator_model import OperatorModel
 from tests.unit.training.test_diagnosis import statuses
@@ -159,6 +159,14 @@ def test_restarts_by_the_kubelet_that_were_too_many_are_told() -> None:
     failed = find(decided.status.conditions, "Failed")
     assert failed is not None
     assert failed.message == "backoffLimit (2) reached: mnist-worker-0 was restarted 3 times by its kubelet"
+
+
+def test_a_limit_that_was_used_up_by_replicas_that_are_gone_ends_the_job() -> None:
+    """No replica is asked for any more, so none can be named."""
+    decided = decide(mpi_job().workers(0).with_spec(backoffLimit=0).with_status(retries=1))
+    failed = find(decided.status.conditions, "Failed")
+    assert failed is not None
+    assert failed.message == "backoffLimit (0) reached: no more failures are allowed"
 
 
 def test_a_deadline_names_its_field() -> None:
