@@ -122,8 +122,10 @@ def _guard(ground: Ground) -> None:
     connect = f"import socket; socket.create_connection(('127.0.0.1', {PORT}))"
     probe = {"exec": {"command": ["python3", "-c", connect]}, "periodSeconds": 1}
     guard["spec"]["containers"][0]["readinessProbe"] = probe
-    ground.here("pods", guard)
+    # The kubelet knows the Secret before the job's pod comes, or it might ask without any password at first.
+    guard["spec"]["imagePullSecrets"] = [{"name": "login"}]
     ground.here("secrets", _login("wrong"))
+    ground.here("pods", guard)
     path = f"/api/v1/namespaces/{ground.open}/pods/guard"
     until("the guarded registry", lambda: is_true(ground.cluster.api.get(path), "Ready"), deadline=60)
 
