@@ -1,7 +1,7 @@
 """How often large jobs are planned: it takes time in proportion to their replicas, and all jobs share one event loop.
 
-Plans of the large jobs of one namespace take at most a twentieth of the loop's time, so that whoever fills a namespace
-with them delays himself and nobody else. A job of 10,000 replicas is planned once in two seconds at most, ten such jobs
+Plans of the large jobs of one namespace take about a twentieth of the loop's time at most, so that whoever fills a
+namespace with them delays himself first. A job of 10,000 replicas is planned once in two seconds at most, ten such jobs
 of one namespace once in twenty seconds each; jobs of up to 500 replicas, as often as something happens.
 """
 
