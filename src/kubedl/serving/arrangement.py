@@ -20,6 +20,7 @@ from kubedl.serving.rollout import Plan, Seen, State
 from kubedl.serving.sight import Sight, Trouble, model_of
 from kubedl.serving.traffic import WHOLE, Backend
 from kubedl.serving.verdict import Bounds, Verdict
+from kubedl.wire.core import Pod
 
 LONG_AGO = timedelta(days=3650)
 
@@ -198,25 +199,37 @@ def _servers(sight: Sight, arrangement: Arrangement, version: str, track: str) -
         model,
         track,
         carried=rollout.carried(plan),
-        is_promoted=track == STABLE and plan is not None and arrangement.state.phase == "Promoting",
+        is_crowded=track == STABLE and plan is not None and _is_crowded(arrangement.state),
         start=plan.start if plan is not None else rollout.STARTING,
     )
+
+
+def _is_crowded(state: State) -> bool:
+    """Whether a promotion must do without a pod beyond those that there are."""
+    return state.phase == "Promoting" and state.reason == rollout.NO_ROOM
 
 
 def _seen(sight: Sight, arrangement: Arrangement) -> Seen:
     """What the pods of the track that is waited for are doing."""
     state, name = arrangement.state, name_of(sight.inference, arrangement.predictor.name)
     track = STABLE if state.phase == "Promoting" else CANDIDATE
-    is_loading, loaded = loading.progress(sight.pods_of(arrangement.predictor.name, track))
+    pods = sight.pods_of(arrangement.predictor.name, track)
+    is_loading, loaded = loading.progress(pods)
     found = sight.deployments.get(name)
     stuck = found is not None and found.is_stuck and not isinstance(model_of(sight, state.stable), Trouble)
     return Seen(
         ready=_candidate_is_ready(sight, arrangement),
         replaced=_replaced(sight, arrangement),
         stuck=stuck,
+        unschedulable=any(_is_unschedulable(pod) for pod in pods),
         loading=is_loading,
         loaded=loaded,
     )
+
+
+def _is_unschedulable(pod: Pod) -> bool:
+    said = pod.condition("PodScheduled")
+    return said is not None and (said.status, said.reason) == ("False", "Unschedulable")
 
 
 def _candidate_is_ready(sight: Sight, arrangement: Arrangement) -> bool:

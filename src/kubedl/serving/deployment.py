@@ -43,7 +43,7 @@ class Servers:
     model: Model | None = None
     track: str = STABLE
     carried: int = 0  # percent of its pods that a candidate has too
-    is_promoted: bool = False  # its pods are replaced by those of the candidate's version, while the candidate serves
+    is_crowded: bool = False  # no node has room for a pod beyond those that there are, and a candidate serves meanwhile
     start: timedelta = START  # that its pods may take to become ready
 
     @property
@@ -81,9 +81,9 @@ def deployment(servers: Servers, way: Way, made_of: Program | Opaque, asked: str
 
 def _strategy(servers: Servers) -> Body:
     """How pods are replaced by those of another template or version."""
-    if servers.is_promoted:
-        # No pod beyond those that there are: where every GPU is in use a further one would wait for ever. A share that
-        # is less than one pod is taken for one by Kubernetes.
+    if servers.is_crowded:
+        # Where every GPU is in use, a further pod would wait for ever. A share that is less than one pod is taken for
+        # one by Kubernetes.
         return {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": f"{servers.carried}%", "maxSurge": 0}}
     wish = servers.predictor.strategy
     if wish is None:

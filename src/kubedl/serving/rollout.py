@@ -65,6 +65,7 @@ class Seen:
     ready: bool = True  # the candidate can have requests
     replaced: bool = False  # the predictor itself runs the candidate's version, and nothing else
     stuck: bool = False  # the predictor's Deployment makes no progress, and can go back
+    unschedulable: bool = False  # a pod that is waited for fits on no node
     loading: bool = False  # a loader copies the model into a pod
     loaded: datetime | None = None  # when the last loader ended
 
@@ -74,6 +75,7 @@ NOT_READY = "not all pods of the new version are ready"
 LOST = "the new version lost its last ready pod; the step continues when all its pods are ready"
 OFF = "the predictor has no replicas; the rollout starts when it has"
 PROMOTED_BY_HAND = "PromotedByHand"
+NO_ROOM = "NoRoomForPods"  # of a promotion whose further pods no node can take
 
 
 @dataclass(frozen=True)
@@ -262,6 +264,10 @@ def _replaced(plan: Plan, state: State, now: datetime, seen: Seen) -> State:
     """The predictor's own pods are replaced. If there is no room for them, what served before stays."""
     if seen.replaced:
         return _after(state, State(stable=state.candidate, reason="Promoted", message=state.message))
+    if seen.unschedulable and state.reason != NO_ROOM:
+        # Kept in the state: the pods that are replaced first make room, and the next would wait again.
+        message = "no node has room for a further pod: pods are replaced one after the other"
+        return replace(state, since=now, reason=NO_ROOM, message=message)
     if seen.stuck and not seen.loading and _is_over(state.since, plan.start, now):
         message = f"the predictor's pods were not replaced: its Deployment made no progress for {spelled(plan.start)}"
         return _rolled_back(state, "PromotionStuck", message)

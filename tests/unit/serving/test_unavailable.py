@@ -15,11 +15,12 @@ from kubedl.serving.objects import (
     INFERENCE,
     INFERENCE_UID,
     PREDICTOR,
+    STABLE,
     TRACK,
     DeploymentCondition,
 )
 from kubedl.serving.traffic import HTTP_ROUTES
-from kubedl.wire.core import PODS, ContainerState, ContainerStatus, Pod, PodStatus, Terminated
+from kubedl.wire.core import PODS, ContainerState, ContainerStatus, Pod, PodCondition, PodStatus, Terminated
 from kubedl.wire.meta import Key, ObjectMeta
 from tests.training_builders import NAMESPACE
 from tests.unit.serving.inferences import GATEWAY, NAME, OTHER, UID, inference, predictor, version
@@ -99,15 +100,33 @@ def stuck(stage: Stage) -> None:
     stage.api.put(DEPLOYMENTS, msgspec.structs.replace(found, status=status))
 
 
-def test_a_promotion_needs_no_pod_beyond_those_that_there_are(runner: asyncio.Runner) -> None:
-    """As many may be missing as the candidate has; later pods are replaced as before."""
+def crowded(stage: Stage) -> None:
+    """The scheduler finds no node for a further pod of the predictor."""
+    labels = {INFERENCE: NAME, INFERENCE_UID: UID, PREDICTOR: "main", TRACK: STABLE}
+    said = PodCondition(
+        type="PodScheduled", status="False", reason="Unschedulable", message="Insufficient nvidia.com/gpu"
+    )
+    meta = ObjectMeta(name="pod-waits", namespace=NAMESPACE, uid="pod-waits", labels=labels)
+    stage.api.put(PODS, Pod(metadata=meta, status=PodStatus(phase="Pending", conditions=(said,))))
+
+
+def test_a_promotion_without_room_needs_no_pod_beyond_those_that_there_are(runner: asyncio.Runner) -> None:
+    """A further pod comes first, so no request is lost. Without room for it pods are replaced in place.
+
+    That stays so when the pod that waited has its place: the next one would wait again.
+    """
     stage = started(runner, STEPS)
-    assert stage.body(DEPLOYMENTS, MAIN)["spec"]["strategy"] == DEFAULT
     say(stage, "promote")
     stage.settle()
-    promoted = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "50%", "maxSurge": 0}}
-    assert stage.body(DEPLOYMENTS, MAIN)["spec"]["strategy"] == promoted
+    assert stage.body(DEPLOYMENTS, MAIN)["spec"]["strategy"] == DEFAULT
+    crowded(stage)
+    stage.settle()
+    replaced_in_place = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "50%", "maxSurge": 0}}
+    assert stage.body(DEPLOYMENTS, MAIN)["spec"]["strategy"] == replaced_in_place
     assert stage.body(DEPLOYMENTS, NEXT)["spec"]["strategy"] == DEFAULT
+    stage.api.drop(PODS, Key(NAMESPACE, "pod-waits"))
+    stage.settle()
+    assert stage.body(DEPLOYMENTS, MAIN)["spec"]["strategy"] == replaced_in_place
     asked = stage.client.asked
     stage.serves(MAIN)
     stage.settle()
