@@ -34,7 +34,7 @@ def test_a_launcher_that_fails_once_restarts_everybody(submit: Submit, tmp_path:
     job.succeeded()
     assert said(job) == everybody(PI)
     assert (job.status("attempt"), job.status("retries")) == (1, 1)
-    cause = f"launcher 0 failed with exit code {FAILURE}; all 3 replicas are restarted (retry 1 of 3)"
+    cause = f"{PI.leader} failed with exit code {FAILURE}; all 3 replicas are restarted (retry 1 of 3)"
     assert job.warnings() == [cause]
     made, gone = pods_made(job, since), pods_gone(job, since)
     assert {name: len(moments) for name, moments in made.items()} == dict.fromkeys(PI.pods, 2)
