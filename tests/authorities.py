@@ -2,6 +2,7 @@
 
 import datetime
 import ipaddress
+import ssl
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,6 +53,22 @@ def written(pair: tuple[bytes, bytes], directory: Path, name: str) -> tuple[Path
     for file, content in zip(files, pair, strict=True):
         file.write_bytes(content)
     return files
+
+
+def served_by(
+    authority: BareAuthority,
+    directory: Path,
+    *,
+    clients: BareAuthority | None = None,
+    hosts: Sequence[str] = (LOOPBACK,),
+) -> ssl.SSLContext:
+    """A server whose certificate is this authority's. It asks for a client's, as `clients` signs them, or for none."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*written(authority.issue("kube-apiserver", hosts=hosts), directory, "server"))
+    if clients is not None:
+        context.load_verify_locations(cadata=clients.certificate.decode())
+        context.verify_mode = ssl.CERT_REQUIRED
+    return context
 
 
 def _builder(

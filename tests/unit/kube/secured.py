@@ -1,11 +1,10 @@
 """A stand-in API server behind TLS, which may be started anew with other certificates on the same port."""
 
-import ssl
 from pathlib import Path
 
 from aiohttp import web
 
-from tests.authorities import LOOPBACK, BareAuthority, written
+from tests.authorities import LOOPBACK, BareAuthority, served_by
 from tests.unit.kube.server import Script
 
 
@@ -27,11 +26,7 @@ class SecuredServer:
     ) -> None:
         """Show a certificate of this authority. Whoever was connected is cut off."""
         await self.stop()
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(*written(authority.issue("kube-apiserver", hosts=hosts), self._directory, "server"))
-        if clients is not None:
-            context.load_verify_locations(cadata=clients.certificate.decode())
-            context.verify_mode = ssl.CERT_REQUIRED
+        context = served_by(authority, self._directory, clients=clients, hosts=hosts)
         self._runner = web.ServerRunner(web.Server(self._script.handle), shutdown_timeout=0)
         await self._runner.setup()
         site = web.TCPSite(self._runner, LOOPBACK, self._port, ssl_context=context, reuse_address=True)
