@@ -121,9 +121,7 @@ def installed(
 ) -> Iterator[Installation]:
     """The chart in its namespace, which enforces PodSecurity *restricted*."""
     installation = Installation(cluster, Helm(cluster), dict(values or {}))
-    place = f"/api/v1/namespaces/{NAMESPACE}"
-    if not cluster.api.exists(place):
-        cluster.api.create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE, "labels": RESTRICTED}})
+    make_namespace(cluster)
     installation.uninstall()
     remove_foreign(cluster)
     try:
@@ -131,6 +129,12 @@ def installed(
         yield installation
     finally:
         installation.uninstall()
+
+
+def make_namespace(cluster: Cluster) -> None:
+    """Where the chart is installed, unless it is there."""
+    if not cluster.api.exists(f"/api/v1/namespaces/{NAMESPACE}"):
+        cluster.api.create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE, "labels": RESTRICTED}})
 
 
 def remove_foreign(cluster: Cluster, deadline: float = 120) -> None:

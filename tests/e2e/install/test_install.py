@@ -1,6 +1,8 @@
 """From nothing to a job that ran, for the cluster and for one namespace."""
 
+import json
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from functools import partial
 
 import pytest
@@ -13,9 +15,15 @@ from testbed.errors import TestbedError
 from testbed.waiting import until
 from tests.e2e.install.jobs import Team, job
 
+MINUTE = timedelta(minutes=1)
+MOST_WARNINGS = 3
+
 
 def test_helm_installs_what_works(installation: Installation, record_property: Callable[[str, object], None]) -> None:
-    """Ready within a minute, in a namespace that enforces *restricted*; a job runs from its beginning to its end."""
+    """Ready within a minute, in a namespace that enforces *restricted*; a job runs from its beginning to its end.
+
+    An operator's log of its first minute has three warnings at most.
+    """
     record_property("seconds", installation.seconds)
     pods = installation.pods()
     assert len([pod for pod in pods if is_true(pod, "Ready")]) == 2
@@ -23,6 +31,24 @@ def test_helm_installs_what_works(installation: Installation, record_property: C
     assert "Succeeded" in installation.test()
     labels = installation.cluster.api.get(f"/api/v1/namespaces/{NAMESPACE}")["metadata"]["labels"]
     assert RESTRICTED.items() <= labels.items()
+    warned = [_warnings(installation, pod) for pod in pods]
+    record_property("warnings", max(map(len, warned)))
+    assert all(len(some) <= MOST_WARNINGS for some in warned), warned
+
+
+def _warnings(installation: Installation, pod: Object) -> list[Object]:
+    """What an operator warned of in its first minute, which is waited for."""
+
+    def first_minute() -> list[Object]:
+        lines = [line for line in installation.log(pod).splitlines() if line.startswith("{")]
+        entries: list[Object] = [json.loads(line) for line in lines]
+        over = datetime.fromisoformat(entries[0]["timestamp"]) + MINUTE
+        if datetime.now(UTC) < over:
+            raise TimeoutError(f"its first minute ends at {over}")
+        return [entry for entry in entries if datetime.fromisoformat(entry["timestamp"]) < over]
+
+    said = until("an operator's first minute to be over", first_minute, deadline=120, interval=1)
+    return [entry for entry in said if entry["level"] in {"warning", "error", "critical"}]
 
 
 def test_the_operator_says_what_it_found(installation: Installation) -> None:
