@@ -9,7 +9,7 @@ KWOK ?= 0
 SIZE ?= full
 export INSTANCE
 
-# The slowest tests are named at the end: where the minutes of CI go is no secret.
+# Print the slowest tests at the end.
 PYTEST := $(PYTHON) -m pytest --durations=10 --durations-min=10
 # Two test processes: a test on a real cluster mostly waits, and two share the cores of a small machine.
 PARALLEL := -n 2 --dist loadgroup
@@ -20,17 +20,19 @@ CHART_PROGRAMS := helm promtool
 INSTALL_IMAGES := base kubedl
 INSTALL_PROGRAMS := helm promtool prometheus
 SERVING_PROGRAMS := traefik metrics-server prometheus
+QUICKSTART_IMAGES := kubedl registry torch
+QUICKSTART_CLUSTER := make quickstart-cluster && eval "$$(make cluster-env)"
 
 # So that `eval "$(make cluster-env)"` works inside another make too.
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := help
-.PHONY: help setup generate docs screenshots quickstart lock check test test-chart test-cluster test-e2e test-install test-serving bench bench-scale images prepare cluster cluster-env cluster-down cluster-status changelog
+.PHONY: help setup generate docs screenshots quickstart quickstart-cluster lock check test test-chart test-cluster test-e2e test-install test-serving bench bench-scale images release prepare cluster cluster-env cluster-down cluster-status changelog
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9%-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: ## Install what the project needs: Debian packages (as root) and the Python environment
+setup: ## Install dependencies: Debian packages (as root) and the Python environment
 	devtools/require-go
 	devtools/install-debian-packages
 	@$(MAKE) $(VENV)/.installed
@@ -40,31 +42,42 @@ $(VENV)/.installed: requirements/dev.txt
 	$(PYTHON) -m pip install --quiet --require-hashes -r requirements/dev.txt
 	touch $@
 
-generate: $(VENV)/.installed ## Write generated files anew: reference pages, CRDs, RBAC
+generate: $(VENV)/.installed ## Regenerate reference pages, CRDs and RBAC
 	PYTHONPATH=src $(PYTHON) -m devtools.reference
 	PYTHONPATH=src $(PYTHON) -m devtools.generate
 
-# Not with --quiet: a warning that is not shown is not counted, and so is no error.
-docs: $(VENV)/.installed ## Build the site of docs/ into build/site, warnings are errors; check links and spelling
+# Not with --quiet: warnings that are not shown do not count as errors.
+docs: $(VENV)/.installed ## Build the site of docs/ into build/site, warnings are errors; check fences, titles, figures, links and spelling
 	NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build
-	$(PYTHON) -m devtools.published build/site
+	$(PYTHON) -m devtools.doc_style
+	$(PYTHON) -m devtools.figures
+	$(PYTHON) -m devtools.link_check build/site
 	$(PYTHON) -m codespell_lib README.md CONTRIBUTING.md CHANGELOG.md changelog.d docs examples
 
-screenshots: docs ## Look at the site with Chromium, 1280 and 390 pixels wide: build/screenshots
+screenshots: docs ## Take screenshots of the site with Chromium, 1280 and 390 pixels wide: build/screenshots
 	$(PYTHON) -m devtools.screenshots
 
-quickstart: $(VENV)/.installed ## Run docs/quickstart.md on a test bed, command by command, and write down what was printed
-	$(PYTHON) -m devtools.walkthrough docs/quickstart.md --write --expect '"digit": 3'
+quickstart-cluster: $(VENV)/.installed ## Start a cluster of one node with a volume, and load the images of the quickstart into it
+	$(PYTHON) -m testbed up --nodes 1
+	$(PYTHON) -m testbed load kubedl kubedl:dev
+	$(PYTHON) -m testbed load registry registry:3
+	install --directory --mode=777 /tmp/kubedl-quickstart-one-node
+	eval "$$($(MAKE) cluster-env)" && kubectl apply -f examples/quickstart/testbed-volume.yaml
 
-lock: $(VENV)/.installed ## Resolve the dependencies of pyproject.toml anew, with hashes
+quickstart: $(VENV)/.installed ## Run the commands of both quickstart pages on a test bed, and record their output
+	$(PYTHON) -m devtools.run_docs docs/quickstart.md --before '$(QUICKSTART_CLUSTER)' --write --expect '"digit": 3'
+	$(PYTHON) -m devtools.run_docs docs/quickstart-pytorch.md --write --expect '"digit": 3'
+
+lock: $(VENV)/.installed ## Resolve and lock the dependencies of pyproject.toml, with hashes
 	$(PYTHON) -m devtools.lock
 
-check: $(VENV)/.installed ## Format, lint, types, layers, house rules, drift of generated files (under a minute)
+check: $(VENV)/.installed ## Format, lint, types, layers, wording, drift of generated files (under a minute)
 	$(PYTHON) -m ruff format --check .
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m mypy
 	PYTHONPATH=src $(VENV)/bin/lint-imports
-	$(PYTHON) -m devtools.house
+	$(PYTHON) -m devtools.lint_repo
+	$(PYTHON) -m devtools.plain_english
 	$(PYTHON) -m devtools.lock --check
 	PYTHONPATH=src $(PYTHON) -m devtools.reference --check
 	PYTHONPATH=src $(PYTHON) -m devtools.generate --check
@@ -84,7 +97,7 @@ test-e2e: $(VENV)/.installed ## Tests on two real nodes with real containers
 	$(PYTHON) -m testbed prepare --nodes 2 --images $(E2E_IMAGES)
 	$(PYTEST) tests/e2e --ignore=tests/e2e/serving --ignore=tests/e2e/install $(PARALLEL)
 
-test-install: $(VENV)/.installed ## Tests of the chart on two real nodes: install, upgrade, takeovers, board (ten minutes)
+test-install: $(VENV)/.installed ## Tests of the chart on two real nodes: install, upgrade, failover, dashboard (ten minutes)
 	$(PYTHON) -m testbed prepare --nodes 2 --programs $(INSTALL_PROGRAMS) --images $(INSTALL_IMAGES)
 	$(PYTEST) tests/e2e/install
 
@@ -92,36 +105,40 @@ test-serving: $(VENV)/.installed ## Tests of serving on two real nodes behind a 
 	$(PYTHON) -m testbed prepare --nodes 2 --programs $(SERVING_PROGRAMS) --images $(SERVING_IMAGES)
 	$(PYTEST) tests/e2e/serving $(PARALLEL)
 
-bench: $(VENV)/.installed ## Measure the operator beside its peers (an hour); writes docs/performance.md
+bench: $(VENV)/.installed ## Benchmark the operator against its peers (an hour); writes docs/performance.md
 	$(PYTHON) -m testbed prepare
 	$(PYTHON) -m benchmarks --write
 
-bench-scale: $(VENV)/.installed ## Measure it with 100,000 pods, and among 10,000 finished jobs (an hour); writes docs/performance.md
+bench-scale: $(VENV)/.installed ## Benchmark it with 100,000 pods, and among 10,000 finished jobs (an hour); writes docs/performance.md
 	$(PYTHON) -m testbed prepare --kwok 1
 	$(PYTHON) -m benchmarks.idle --write
 	$(PYTHON) -m benchmarks.scale --write
 
-images: $(VENV)/.installed ## Build the product's image, reproducibly and without a daemon, and say where it lies
+images: $(VENV)/.installed ## Build the product's image, reproducibly and without a daemon, and print its path
 	@$(PYTHON) -m testbed release
+
+release: $(VENV)/.installed ## Write a release (chart, image, install.yaml, bills of materials, checksums) to build/release
+	devtools/install-debian-packages arch-test binfmt-support qemu-user-static
+	$(PYTHON) -m devtools.release
 
 prepare: $(VENV)/.installed ## Build every program and image that the tests need
 	$(PYTHON) -m testbed prepare --nodes 2 --kwok 1 --programs $(sort $(INSTALL_PROGRAMS) $(SERVING_PROGRAMS)) \
-		--images $(sort $(E2E_IMAGES) $(SERVING_IMAGES))
+		--images $(sort $(E2E_IMAGES) $(SERVING_IMAGES) $(QUICKSTART_IMAGES))
 
-cluster: $(VENV)/.installed ## Start a cluster: NODES=2 real nodes, KWOK=100 simulated ones, GATEWAY=1, INSTANCE=1 beside another
+cluster: $(VENV)/.installed ## Start a cluster: NODES=2 real nodes, KWOK=100 simulated ones, GATEWAY=1, INSTANCE=1 for a second one
 	@$(PYTHON) -m testbed up --nodes $(NODES) --kwok $(KWOK) $(if $(GATEWAY),--gateway)
 
 cluster-env: $(VENV)/.installed ## Print shell lines that point kubectl at the cluster: eval "$(make cluster-env)"
 	@$(PYTHON) -m testbed environment
 
-cluster-down: $(VENV)/.installed ## End the cluster and remove every trace of it
+cluster-down: $(VENV)/.installed ## Stop the cluster and clean up
 	@$(PYTHON) -m testbed down
 
-cluster-status: $(VENV)/.installed ## List what exists of the cluster on this machine
+cluster-status: $(VENV)/.installed ## Show the processes and files of the cluster
 	@$(PYTHON) -m testbed status || true
 
 prove-%: $(VENV)/.installed ## Run every claim of an area (prove-testbed) and write docs/proofs/<area>.md
 	$(PYTHON) -m proofs $* --size $(SIZE)
 
-changelog: $(VENV)/.installed ## Show what the next release's changelog would say
+changelog: $(VENV)/.installed ## Show the changelog of the next release
 	$(PYTHON) -m towncrier build --draft --version next

@@ -9,9 +9,9 @@ import argparse
 import json
 import sys
 
-from benchmarks import failover, latency, page
+from benchmarks import failover, latency, report
 from benchmarks.creation import Figures, measure_all, summary
-from benchmarks.stage import stage
+from benchmarks.environment import stage
 
 SIZES = (500, 2000)
 FIGURES = ("pods/s", "cpu s", "cpu ms/pod", "writes/job", "rss MB", "rss over idle MB", "kube-apiserver cpu s")
@@ -35,12 +35,15 @@ def main() -> int:
         times, changes = latency.measure(cluster), failover.measure(cluster)
     print(json.dumps(times))
     print(json.dumps(changes))
-    lines += page.table(["job asked for → all pods exist", *TIMES], [["operator", *(times[name] for name in TIMES)]])
+    lines += report.table(["job asked for → all pods exist", *TIMES], [["operator", *(times[name] for name in TIMES)]])
     ends = list(changes)[1:]
-    lines += ["", *page.table(["leader gone → next one's first write", *ends], [["operator", *map(changes.get, ends)]])]
+    lines += [
+        "",
+        *report.table(["leader gone → next one's first write", *ends], [["operator", *map(changes.get, ends)]]),
+    ]
     print("", *lines, sep="\n")
     if chosen.write:
-        page.write("creation", "make bench", lines)
+        report.write("creation", "make bench", lines)
     return 0
 
 
@@ -51,7 +54,7 @@ def creation_lines(jobs: int, rows: list[Figures]) -> list[str]:
     body = [[name, *(figures.get(f"{name} {figure}") for figure in FIGURES)] for name in names]
     runs = "; ".join(f"{name} {_runs(rows, name)}" for name in ("bare", "operator"))
     return [
-        *page.table([f"{jobs:,} jobs of 4 pods", *FIGURES], body),
+        *report.table([f"{jobs:,} jobs of 4 pods", *FIGURES], body),
         "",
         f"Operator ÷ bare: **{figures['operator/bare']}** (pods/s in turn: {runs}).",
     ]

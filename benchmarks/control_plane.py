@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from harness.process import cpu_seconds
+from harness.drivers.process import cpu_seconds
 from testbed import processes
 from testbed.cluster import Cluster
 from testbed.faults import Faults

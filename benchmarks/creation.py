@@ -19,14 +19,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from benchmarks import contenders, control_plane, objects
-from benchmarks.connection import connect, in_flight
-from benchmarks.contenders import CONTENDERS, Contender
+from benchmarks import control_plane, objects, subjects
+from benchmarks.api_connection import connect, in_flight
+from benchmarks.environment import FULL, fresh_namespace, stage, wait_idle
 from benchmarks.observer import jobs_settle, pods_exist, version, watched
-from benchmarks.stage import FULL, fresh_namespace, stage, wait_idle
-from harness import audit
-from harness.operator import ROOT
-from harness.process import Process
+from benchmarks.subjects import CONTENDERS, Contender
+from harness.drivers import audit_log
+from harness.drivers.operator_process import ROOT
+from harness.drivers.process import Process
 from testbed.cluster import Cluster
 from testbed.errors import TestbedError
 
@@ -53,7 +53,7 @@ def measure(cluster: Cluster, name: str, jobs: int, pods: int = 4) -> Figures:
 
 def measure_all(cluster: Cluster, names: Sequence[str], jobs: int, pods: int = 4) -> list[Figures]:
     """Several contenders, one after the other, in the order given; each is printed as soon as it is measured."""
-    contenders.prepare(cluster, names)
+    subjects.prepare(cluster, names)
     rows = []
     for name in names:
         rows.append(measure(cluster, name, jobs, pods))
@@ -98,7 +98,7 @@ def main() -> int:
 def _script(cluster: Cluster, name: str, size: tuple[int, int], directory: Path) -> Figures:
     """A straight-line script; its memory is its own affair, since it keeps nothing."""
     jobs, pods = size
-    command = [sys.executable, "-m", "benchmarks.straight", SCRIPTS[name], f"--jobs={jobs}", f"--pods={pods}"]
+    command = [sys.executable, "-m", "benchmarks.baseline", SCRIPTS[name], f"--jobs={jobs}", f"--pods={pods}"]
     with fresh_namespace(cluster) as namespace:
         environment = {"INSTANCE": str(cluster.instance.index)}
         process = Process([*command, f"--namespace={namespace}"], directory / "script.log", environment, ROOT)
@@ -122,11 +122,11 @@ def _controller(cluster: Cluster, chosen: Contender, size: tuple[int, int], dire
     with (
         chosen.control_plane(cluster),
         fresh_namespace(cluster) as namespace,
-        contenders.running(chosen, cluster, directory) as process,
+        subjects.running(chosen, cluster, directory) as process,
     ):
         wait_idle(process)
         idle, cpu, before = process.rss_bytes(), process.cpu_seconds(), control_plane.used(cluster)
-        path, began, since = chosen.jobs_path(namespace), 0.0, audit.now()
+        path, began, since = chosen.jobs_path(namespace), 0.0, audit_log.now()
 
         async def load() -> None:
             nonlocal began
@@ -139,7 +139,7 @@ def _controller(cluster: Cluster, chosen: Contender, size: tuple[int, int], dire
         wait_idle(process)
         rss = process.rss_bytes()
         return _row(size, ended - began, process.cpu_seconds() - cpu, spent) | {
-            "writes/job": round(len(audit.writes(cluster, chosen.user, since)) / jobs, 2),
+            "writes/job": round(len(audit_log.writes(cluster, chosen.user, since)) / jobs, 2),
             "rss MB": round(rss / MEGABYTE, 1),
             "rss over idle MB": round((rss - idle) / MEGABYTE, 1),
             "peak over idle MB": round((process.peak_rss_bytes() - idle) / MEGABYTE, 1),

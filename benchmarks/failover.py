@@ -14,9 +14,9 @@ from pathlib import Path
 
 from benchmarks import objects
 from benchmarks.creation import Figures
-from benchmarks.stage import FULL, say, stage
-from harness import audit
-from harness.operator import Operator, kubeconfig_of
+from benchmarks.environment import FULL, say, stage
+from harness.drivers import audit_log
+from harness.drivers.operator_process import Operator, kubeconfig_of
 from testbed import namespaces
 from testbed.cluster import Cluster
 from testbed.waiting import until
@@ -68,7 +68,7 @@ def _round(
     """One change of leader, in seconds; afterwards both run again."""
     leader = until("one of them to lead", lambda: _leading(users), deadline=DEADLINE)[0]
     successor = next(operator for operator in users if operator is not leader)
-    since = audit.now()
+    since = audit_log.now()
     ending(leader)
     cluster.api.create(objects.jobs_path(namespace), objects.job(number, 1))
     path = f"{objects.jobs_path(namespace)}/{objects.name(number)}"
@@ -77,7 +77,7 @@ def _round(
         lambda: successor.insist() and objects.settled(cluster.api.get(path).get("status") or {}, 1),
         deadline=DEADLINE,
     )
-    first = min(write.at for write in audit.writes(cluster, users[successor], since))
+    first = min(write.at for write in audit_log.writes(cluster, users[successor], since))
     seconds = (first - since).total_seconds()
     say(f"  {ending.__name__}: {seconds:.2f} s")
     leader.restart()

@@ -12,15 +12,15 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks import objects, page
-from benchmarks.connection import STRATEGIC_PATCH, connect
+from benchmarks import objects, report
+from benchmarks.api_connection import STRATEGIC_PATCH, connect
 from benchmarks.creation import Figures
+from benchmarks.environment import FULL, fresh_namespace, stage, wait_idle
 from benchmarks.objects import Object
 from benchmarks.observer import version, watched
 from benchmarks.ramp import bring_up
-from benchmarks.stage import FULL, fresh_namespace, stage, wait_idle
-from harness import audit
-from harness.operator import USER, Operator
+from harness.drivers import audit_log
+from harness.drivers.operator_process import USER, Operator
 from testbed.cluster import Cluster
 
 SLOWEST = 10.0  # jobs a second, below which it is given up
@@ -35,10 +35,10 @@ def measure(cluster: Cluster, jobs: int = 10_000, minutes: float = 10) -> Figure
     ):
         asyncio.run(_finish(cluster, namespace, jobs))
         wait_idle(operator, deadline=300)
-        restarted = audit.now()
+        restarted = audit_log.now()
         operator.restart()
         wait_idle(operator, deadline=300)
-        cpu, rested = operator.cpu_seconds(), audit.now()
+        cpu, rested = operator.cpu_seconds(), audit_log.now()
         time.sleep(minutes * 60)
         operator.insist()
         return {
@@ -62,7 +62,7 @@ def main() -> int:
         figures = measure(cluster, chosen.jobs, chosen.minutes)
     if chosen.write:
         head, row = list(figures)[1:], list(figures.values())[1:]
-        page.write("idle", "python -m benchmarks.idle --write", page.table(head, [row]))
+        report.write("idle", "python -m benchmarks.idle --write", report.table(head, [row]))
     print(json.dumps(figures))
     return 0
 
@@ -99,7 +99,7 @@ def _succeeded(status: Object) -> bool:
 
 
 def _writes(cluster: Cluster, since: datetime.datetime) -> int:
-    return len(audit.writes(cluster, USER, since))
+    return len(audit_log.writes(cluster, USER, since))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from typing import Any
 import kopf
 
 from benchmarks import objects
-from benchmarks.connection import connect
+from benchmarks.api_connection import connect
 from testbed.cluster import Cluster
 from testbed.instance import chosen_index
 

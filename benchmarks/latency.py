@@ -15,12 +15,12 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks import contenders, control_plane, objects
-from benchmarks.connection import connect
-from benchmarks.contenders import CONTENDERS
+from benchmarks import control_plane, objects, subjects
+from benchmarks.api_connection import connect
 from benchmarks.creation import Figures
+from benchmarks.environment import FULL, fresh_namespace, stage, wait_idle
 from benchmarks.observer import version, watched
-from benchmarks.stage import FULL, fresh_namespace, stage, wait_idle
+from benchmarks.subjects import CONTENDERS
 from testbed.cluster import Cluster
 from testbed.errors import DeadlineError
 
@@ -30,12 +30,12 @@ STRAGGLERS = 600.0
 
 def measure(cluster: Cluster, rate: float = 20, seconds: float = 60, pods: int = 4) -> Figures:
     """The operator's times at so many jobs a second."""
-    contenders.prepare(cluster, ["operator"])
+    subjects.prepare(cluster, ["operator"])
     control_plane.wait_quiet(cluster)
     with (
         tempfile.TemporaryDirectory(prefix="kubedl-bench-") as directory,
         fresh_namespace(cluster) as namespace,
-        contenders.running(CONTENDERS["operator"], cluster, Path(directory)) as process,
+        subjects.running(CONTENDERS["operator"], cluster, Path(directory)) as process,
     ):
         wait_idle(process)
         cpu = process.cpu_seconds()

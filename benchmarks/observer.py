@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable
 import aiohttp
 import msgspec
 
-from benchmarks.connection import Connection
+from benchmarks.api_connection import Connection
 from benchmarks.objects import Object, pods_path
 from testbed.errors import DeadlineError, TestbedError
 

@@ -17,14 +17,14 @@ from pathlib import Path
 
 import msgspec
 
-from benchmarks import page
+from benchmarks import report
 from benchmarks.creation import Figures
-from benchmarks.stage import FULL, say
-from harness.packer import Packer, write_model, write_shard
-from harness.process import Process
-from harness.registry import RealRegistry, real_registry
-from harness.registryproxy import registry_proxy
-from kubedl.models.order import Answer, Order
+from benchmarks.environment import FULL, say
+from harness.drivers.packer_process import Packer, write_model, write_shard
+from harness.drivers.process import Process
+from harness.drivers.registry import RealRegistry, real_registry
+from harness.drivers.registry_fault_proxy import registry_proxy
+from kubedl.models.pack_protocol import PackRequest, PackResult
 from testbed.errors import TestbedError
 from testbed.shell import run
 
@@ -84,7 +84,7 @@ def main() -> int:
     figures = measure(chosen.mebibytes << 20, chosen.rounds)
     if chosen.write:
         head, row = list(figures)[1:], list(figures.values())[1:]
-        page.write("packing", "python -m benchmarks.packing --write", page.table(head, [row]))
+        report.write("packing", "python -m benchmarks.packing --write", report.table(head, [row]))
     print(json.dumps(figures))
     return 0
 
@@ -101,8 +101,8 @@ def _fresh_registry(place: Path) -> Iterator[RealRegistry]:
         shutil.rmtree(directory)
 
 
-def _packed(place: Path, address: str, tag: str) -> tuple[Run, Answer]:
-    order = Order(str(place / "model"), f"{address}/{REPOSITORY}", tag, "bench", "model", "mv", insecure=True)
+def _packed(place: Path, address: str, tag: str) -> tuple[Run, PackResult]:
+    order = PackRequest(str(place / "model"), f"{address}/{REPOSITORY}", tag, "bench", "model", "mv", insecure=True)
     packer = Packer(order, place)
     done = _watched(packer)
     answer = packer.answered()

@@ -8,10 +8,10 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from benchmarks import objects
-from benchmarks.connection import connect, in_flight
+from benchmarks.api_connection import connect, in_flight
+from benchmarks.environment import say
 from benchmarks.objects import Object
 from benchmarks.observer import version, watched
-from benchmarks.stage import say
 from testbed.cluster import Cluster
 from testbed.errors import DeadlineError
 

@@ -15,14 +15,14 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import objects, page
+from benchmarks import objects, report
 from benchmarks.creation import MEGABYTE, Figures
+from benchmarks.environment import FULL, stage, wait_idle
 from benchmarks.objects import Object
 from benchmarks.ramp import bring_up
-from benchmarks.stage import FULL, stage, wait_idle
-from harness import audit
-from harness.operator import ROOT, USER, Operator
-from harness.process import Process
+from harness.drivers import audit_log
+from harness.drivers.operator_process import ROOT, USER, Operator
+from harness.drivers.process import Process
 from testbed import namespaces
 from testbed.cluster import Cluster
 from testbed.errors import TestbedError
@@ -105,7 +105,7 @@ def main() -> int:
         figures = measure(cluster, size)
     if chosen.write:
         rows = list(figures.items())[1:]
-        page.write("scale", "python -m benchmarks.scale --write", page.table(["figure", "measured"], rows))
+        report.write("scale", "python -m benchmarks.scale --write", report.table(["figure", "measured"], rows))
     print(json.dumps(figures))
     return 0
 
@@ -124,22 +124,22 @@ def _memory(operator: Operator, idle: int, when: str) -> Figures:
 
 def _rest(cluster: Cluster, operator: Operator, size: Size) -> Figures:
     """Nothing happens, so nothing may be written."""
-    cpu, since = operator.cpu_seconds(), audit.now()
+    cpu, since = operator.cpu_seconds(), audit_log.now()
     time.sleep(size.minutes * 60)
     return {
         "minutes at rest": size.minutes,
-        "writes at rest": len(audit.writes(cluster, USER, since)),
+        "writes at rest": len(audit_log.writes(cluster, USER, since)),
         "cores at rest": round((operator.cpu_seconds() - cpu) / (size.minutes * 60), 4),
     }
 
 
 def _events(cluster: Cluster, operator: Operator, namespace: str, size: Size) -> Figures:
     """A stream of events that ask for nothing. What the API server cannot deliver is not extrapolated silently."""
-    command = [sys.executable, "-m", "benchmarks.ticks", f"--namespace={namespace}"]
+    command = [sys.executable, "-m", "benchmarks.event_load", f"--namespace={namespace}"]
     command += [f"--jobs={size.jobs}", f"--pods={size.pods}", f"--rate={size.rate}", f"--seconds={size.seconds}"]
     environment = {"INSTANCE": str(cluster.instance.index)}
     ticks = Process(command, operator.log_file.parent / "ticks.log", environment, ROOT)
-    cpu, since = operator.cpu_seconds(), audit.now()
+    cpu, since = operator.cpu_seconds(), audit_log.now()
     ticks.start()
     code = ticks.wait_ended(deadline=size.seconds + 120)
     if code:
@@ -151,13 +151,13 @@ def _events(cluster: Cluster, operator: Operator, namespace: str, size: Size) ->
         "events/s": round(said["patches"] / said["seconds"]),
         "cores under events": round(spent / said["seconds"], 3),
         "cores per 1,000 events/s": round(1000 * spent / said["patches"], 3),
-        "writes under events": len(audit.writes(cluster, USER, since)),
+        "writes under events": len(audit_log.writes(cluster, USER, since)),
     }
 
 
 def _restart(cluster: Cluster, operator: Operator) -> Figures:
     """Killed, started, ready; then until it has looked at every job and rests."""
-    since = audit.now()
+    since = audit_log.now()
     operator.kill()
     began = time.monotonic()
     operator.restart(deadline=READY)
@@ -166,7 +166,7 @@ def _restart(cluster: Cluster, operator: Operator) -> Figures:
     return {
         "restart to ready s": round(ready - began, 1),
         "restart to rest s": round(time.monotonic() - began - 1, 1),  # a second of rest is how rest is known
-        "writes at restart": len(audit.writes(cluster, USER, since)),
+        "writes at restart": len(audit_log.writes(cluster, USER, since)),
     }
 
 

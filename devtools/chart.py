@@ -7,7 +7,7 @@ import yaml
 
 from devtools.dashboard import dashboard
 from devtools.flags import OF_THE_CHART, Flag, flags, rules
-from kubedl.main.manifests import chart_files
+from kubedl.entrypoints.manifests import chart_files
 
 CHART = "chart"
 DIRECTORIES = ("crds", "rbac")  # below the chart's `files`; they hold nothing that is written by hand

@@ -1,13 +1,13 @@
-"""The Grafana board of the chart, from a list of questions; each has an answer as soon as an operator runs."""
+"""The Grafana dashboard of the chart, generated from a list of panels; each has data as soon as an operator runs."""
 
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-WIDTH, HEIGHT = 8, 7  # of a panel, where the board is 24 wide
-RATE = "$__rate_interval"  # Grafana's own: four scrapes at least
-# Leader and standby of a release, which is told by `namespace` and `job`, count the same objects; releases add up.
+WIDTH, HEIGHT = 8, 7  # of a panel; the dashboard is 24 wide
+RATE = "$__rate_interval"  # Grafana's variable: at least four scrapes
+# Leader and standby of a release, identified by `namespace` and `job`, export the same counts; releases are summed.
 RELEASE, POD = "namespace, job", "namespace, pod, instance, job"
 LEADING = f"and on ({POD}) (kubedl_leader == 1)"
 OURS = f"and on ({POD}) kubedl_leader"
@@ -15,7 +15,7 @@ OURS = f"and on ({POD}) kubedl_leader"
 
 @dataclass(frozen=True)
 class Panel:
-    """A question and how its answer is drawn."""
+    """A panel: its title, query and unit."""
 
     title: str
     query: str
@@ -31,7 +31,7 @@ BOARD: dict[str, Sequence[Panel]] = {
             "Jobs by state",
             f"sum by (state) (max by ({RELEASE}, kind, state) (kubedl_jobs))",
             "{{state}}",
-            text="Leader and standby count the same jobs; those of several releases add up.",
+            text="Leader and standby export the same counts; several releases are summed.",
             stacked=True,
         ),
         Panel(
@@ -49,7 +49,7 @@ BOARD: dict[str, Sequence[Panel]] = {
             "Jobs that failed within an hour, by reason",
             "sum by (reason) (increase(kubedl_jobs_failed_total[1h]))",
             "{{reason}}",
-            text="Beside them, kubedl_jobs_succeeded_total counts those that did not.",
+            text="kubedl_jobs_succeeded_total counts the jobs that succeeded.",
             stacked=True,
         ),
         Panel(
@@ -57,7 +57,7 @@ BOARD: dict[str, Sequence[Panel]] = {
             "histogram_quantile(0.9, sum by (pods, le) (rate(kubedl_jobs_launch_seconds_bucket[1h])))",
             "{{pods}}",
             unit="s",
-            text="Nine of ten jobs had their first pod, and all of them, ready so long after they were made.",
+            text="p90 from the creation of a job until its first pod was ready, and until all pods were.",
         ),
         Panel(
             "Model versions",
@@ -75,7 +75,7 @@ BOARD: dict[str, Sequence[Panel]] = {
             "Failed jobs",
             f'sum(max by ({RELEASE}, kind) (kubedl_jobs{{state="Failed"}}))',
             "failed",
-            text="As long as they are there: with ttlSecondsAfterFinished they go.",
+            text="While they exist: ttlSecondsAfterFinished deletes them.",
         ),
     ),
     "Operator": (
@@ -83,7 +83,7 @@ BOARD: dict[str, Sequence[Panel]] = {
             "Leaders",
             f"sum by ({RELEASE}) (kubedl_leader)",
             "{{namespace}} {{job}}",
-            text="One of each release. None for a moment when another takes over.",
+            text="One per release. None for a moment during a failover.",
         ),
         Panel(
             "Reconciles",
@@ -93,7 +93,7 @@ BOARD: dict[str, Sequence[Panel]] = {
             stacked=True,
         ),
         Panel(
-            "Slowest hundredth of reconciles",
+            "p99 of reconciles",
             f"histogram_quantile(0.99, sum by (le) (rate(kubedl_reconcile_seconds_bucket[{RATE}])))",
             "p99",
             unit="s",
@@ -102,25 +102,25 @@ BOARD: dict[str, Sequence[Panel]] = {
             "Waiting for a reconcile",
             f"sum by (controller) (kubedl_queue_depth {LEADING})",
             "{{controller}}",
-            text="Of those that lead: nobody works on a standby's queue.",
+            text="Of leaders: the queue of a standby is not processed.",
             stacked=True,
         ),
         Panel(
-            "Reconciles that failed",
+            "Failed reconciles",
             f"sum(rate(kubedl_reconcile_errors_total[{RATE}])) or vector(0)",
             "failed",
             unit="ops",
-            text="Each is tried again, later each time; the log says why.",
+            text="Each is retried with backoff; the log has the error.",
         ),
         Panel(
-            "The loop stood still for",
+            "Maximum event loop lag",
             "max by (pod, instance) (kubedl_loop_lag_max_seconds)",
             "{{pod}} {{instance}}",
             unit="s",
             text="At 10 s a leader loses its Lease.",
         ),
     ),
-    "Calls to the API server": (
+    "Requests to the API server": (
         Panel(
             "Calls",
             f"sum by (verb) (rate(kubedl_api_calls_total[{RATE}]))",
@@ -129,29 +129,34 @@ BOARD: dict[str, Sequence[Panel]] = {
             stacked=True,
         ),
         Panel(
-            "Calls by outcome",
+            "Requests by outcome",
             f"sum by (outcome) (rate(kubedl_api_calls_total[{RATE}]))",
             "{{outcome}}",
             unit="reqps",
-            text="409 is a race that was noticed; 403 is a right that the operator lacks, denied an object that "
-            "a policy or a quota refuses; unsure is a call without an answer.",
+            text="409 is a conflict, which is retried; 403 is a missing permission of the operator; denied is a "
+            "rejection by a policy or quota; unsure is a request without a response.",
             stacked=True,
         ),
         Panel(
-            "Slowest hundredth of calls",
+            "p99 of requests",
             f"histogram_quantile(0.99, sum by (verb, le) (rate(kubedl_api_call_seconds_bucket[{RATE}])))",
             "{{verb}}",
             unit="s",
         ),
         Panel(
-            "Seconds since a watch gave a sign of life",
+            "Seconds since a watch received data",
             "max by (resource) (kubedl_cache_age_seconds < Inf)",
             "{{resource}}",
             unit="s",
-            text="Kinds that the cluster does not have are left out.",
+            text="Kinds that the cluster does not serve are left out.",
         ),
-        Panel("Objects in caches", f"sum by (resource) (kubedl_cache_objects {LEADING})", "{{resource}}", stacked=True),
-        Panel("Events for users that were dropped", "sum(kubedl_events_dropped_total)", "dropped"),
+        Panel(
+            "Objects in informer caches",
+            f"sum by (resource) (kubedl_cache_objects {LEADING})",
+            "{{resource}}",
+            stacked=True,
+        ),
+        Panel("Events that were dropped", "sum(kubedl_events_dropped_total)", "dropped"),
     ),
     "Process": (
         Panel(
@@ -177,12 +182,12 @@ BOARD: dict[str, Sequence[Panel]] = {
 
 
 def panels() -> list[Panel]:
-    """All of them."""
+    """Return all panels."""
     return [panel for row in BOARD.values() for panel in row]
 
 
 def dashboard() -> str:
-    """The board as Grafana imports it."""
+    """Return the dashboard as JSON for Grafana."""
     drawn: list[dict[str, Any]] = []
     y = 0
     for name, row in BOARD.items():

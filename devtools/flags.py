@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from devtools.tables import table
-from kubedl.main.operator import parser
+from kubedl.entrypoints.operator import parser
 
 # Not among the chart's values, each for its reason.
 OF_THE_CHART = {
@@ -18,6 +18,7 @@ OF_THE_CHART = {
 
 LABEL, SUBDOMAIN = "[a-z0-9]([-a-z0-9]*[a-z0-9])?", "[a-z0-9]([-.a-z0-9]*[a-z0-9])?"
 FILE_SYSTEM = f"({LABEL}/)?fs-[0-9a-f]+"
+NAME = rf"{LABEL}(\.{LABEL})*"
 POSITIVE = {"exclusiveMinimum": 0}
 ADDRESS = {"pattern": r"^(https?://\S+)?$"}
 # What the operator would end at, or never work with; an empty word is a flag that is not given.
@@ -35,10 +36,10 @@ LIMITS: Mapping[str, Mapping[str, Any]] = {
     "--settle-seconds": {"minimum": 0},
     "--cluster-domain": {"pattern": f"^({SUBDOMAIN})?$"},
     "--inference-domain": {"pattern": f"^({SUBDOMAIN})?$"},
+    "--packer-pull-secrets": {"pattern": f"^({NAME}(, *{NAME})*)?$"},
     "--efs-file-systems": {"pattern": f"^({FILE_SYSTEM}(,{FILE_SYSTEM})*)?$"},
     "--cache-host-paths": {"pattern": r"^(/[^/,\s][^,\s]*(,/[^/,\s][^,\s]*)*)?$"},
     "--prometheus": ADDRESS,
-    "--gateway-metrics": ADDRESS,
 }
 NEEDS = {"--analysis-queries": "--prometheus"}
 
@@ -72,18 +73,9 @@ def flags() -> list[Flag]:
 
 
 def rules() -> list[dict[str, Any]]:
-    """What the values of flags say about each other, as JSON Schema: some exclude others, some need another."""
+    """What the values of flags say about each other, as JSON Schema: some need another."""
     names = {flag.name: flag.key for flag in flags()}
-    groups = [
-        [action.option_strings[0] for action in group._group_actions]  # noqa: SLF001  argparse has no list
-        for group in parser()._mutually_exclusive_groups  # noqa: SLF001
-    ]
-    exclusive = [
-        _if_set(names[first], {names[other]: {"const": ""} for other in group if other != first})
-        for group in groups
-        for first in group
-    ]
-    return exclusive + [_if_set(names[one], {names[other]: {"minLength": 1}}) for one, other in NEEDS.items()]
+    return [_if_set(names[one], {names[other]: {"minLength": 1}}) for one, other in NEEDS.items()]
 
 
 def describe_flags(all_flags: Sequence[Flag] | None = None) -> str:

@@ -14,11 +14,11 @@ import yaml
 
 from devtools.kinds import OURS, describe_job
 from devtools.tables import table
-from kubedl.main.manifests import custom_resources
+from kubedl.entrypoints.manifests import custom_resources
+from kubedl.kube import codec
 from kubedl.training.kind import Kind
 from kubedl.training.kinds import all_kinds
-from kubedl.wire import codec
-from testbed.images.catalogue import Catalogue
+from testbed.images.definitions_loader import Catalogue
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"

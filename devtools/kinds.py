@@ -1,6 +1,6 @@
 """What the reference says of the kinds of job, from their declarations: nothing of it is written by hand.
 
-What a pod is told is read from pods of a sample job; what a rule says is its docstring.
+Environment variables are read from the pods of a sample job; rules are described by their docstrings.
 """
 
 import inspect
@@ -10,13 +10,13 @@ from typing import Any
 
 from devtools.tables import table
 from kubedl.api.training import JobSpec
+from kubedl.kube import codec
 from kubedl.schema.structural import Schema, schema_of
 from kubedl.training import pods
 from kubedl.training.job import Job, Replica, Role
 from kubedl.training.kind import Kind
 from kubedl.training.kinds import all_kinds
-from kubedl.training.snapshot import Settings
-from kubedl.wire import codec
+from kubedl.training.observed import Settings
 
 NAME, NAMESPACE = "sample", "team"
 OURS = "kubedl."  # a kind that another package brings is on that package's pages
@@ -30,11 +30,11 @@ def describe_kinds() -> str:
     rows = [_row(kind) for kind in kinds]
     return (
         "# Kinds of job\n\n"
-        "What jobs share is told in [run a training job](../how-to/run-a-training-job.md). A default of a kind holds "
-        "where a job says nothing else. Each kind has a page with its roles, what its processes are told, a worked "
-        "example and every field. Lines are those of the file that declares the kind.\n\n"
+        "[Run a training job](../how-to/run-a-training-job.md) describes what all jobs share. Defaults of a kind apply "
+        "if a job does not set the field. Each kind has a page with its roles, environment variables, an example and "
+        "every field. Lines are those of the module that declares the kind.\n\n"
         f"{table(HEAD, rows)}\n"
-        "Beside jobs there are [Model](kinds/model.md), [ModelVersion](kinds/modelversion.md), "
+        "Other kinds: [Model](kinds/model.md), [ModelVersion](kinds/modelversion.md), "
         "[Inference](kinds/inference.md) and [CacheBackend](kinds/cachebackend.md).\n"
     )
 
@@ -59,17 +59,17 @@ def describe_job(kind: Kind) -> str:
     alone = type(kind).restart_scope is Kind.restart_scope
     own = "".join(f"- `{name}`{_default(schema)}: {schema['description']}\n" for name, schema in _own_fields(kind))
     return (
-        f"{_said(type(kind))} The container that does the work is called `{kind.container}`"
-        f"{', or as you like' if kind.any_container else ''}; its port, unless you name another `{kind.port_name}`, is "
-        f"{kind.port}.\n\n"
+        f"{_said(type(kind))} The main container is named `{kind.container}`"
+        f"{', or has any other name' if kind.any_container else ''}. Its port, unless it has one named "
+        f"`{kind.port_name}`, is {kind.port}.\n\n"
         f"## Roles\n\n"
-        f"{table(('role', 'restart policy', 'waits for', 'replicas', 'one that fails for good'), _roles(kind))}\n"
-        f"- When it has succeeded (`successPolicy`): {_said(kind.succeeded)}\n"
-        f"- Who starts again when one fails (`restartScope`): "
+        f"{table(('role', 'restart policy', 'waits for', 'replicas', 'a permanent failure'), _roles(kind))}\n"
+        f"- When the job succeeds (`successPolicy`): {_said(kind.succeeded)}\n"
+        f"- What restarts after a failure (`restartScope`): "
         f"{'That replica alone.' if alone else _said(kind.restart_scope)}\n"
         f"- Which pods are deleted at the end (`cleanPodPolicy`): `{kind.clean_pod_policy}`.\n\n"
-        f"## What processes are told\n\n{_variables(kind)}\n"
-        + (f"## What only this kind has\n\nOr with another default than other kinds.\n\n{own}\n" if own else "")
+        f"## Environment variables\n\n{_variables(kind)}\n"
+        + (f"## Fields of this kind only\n\nOr with another default than in other kinds.\n\n{own}\n" if own else "")
     )
 
 
@@ -79,7 +79,7 @@ def _roles(kind: Kind) -> Iterator[tuple[str, ...]]:
         yield (
             role.name,
             role.restart_policy,
-            waits or "nobody",
+            waits or "nothing",
             _bounds(role),
             "fails the job" if role.fatal else "is missed",
         )
@@ -117,7 +117,7 @@ def _default(schema: Schema) -> str:
 
 
 def _variables(kind: Kind) -> str:
-    """What pods are told, each variable as the last replica has it that is told so."""
+    """The environment variables of pods, each with the value of the last replica that has it."""
     job = sample(kind)
     told: dict[str, tuple[str, list[str]]] = {}
     for replica in job.replicas():
@@ -125,7 +125,7 @@ def _variables(kind: Kind) -> str:
             roles = told.get(name, ("", []))[1]
             told[name] = value, [*roles, *([replica.role] if replica.role not in roles else [])]
     if not told:
-        return "Its pods are told nothing.\n"
+        return "Its pods get no environment variables.\n"
     everywhere = len(job.roles)
     rows = [
         (f"`{name}`", value, "" if len(roles) == everywhere else ", ".join(roles))

@@ -3,7 +3,7 @@
 from prometheus_client import Metric
 
 from devtools.tables import table
-from kubedl.main.population import Population
+from kubedl.entrypoints.object_metrics import ObjectMetrics
 from kubedl.runtime.metrics import Metrics
 from kubedl.training.job_metrics import JobMetrics
 
@@ -34,17 +34,17 @@ def found() -> list[tuple[str, str, tuple[str, ...], str]]:
 
 
 def _metrics() -> list[Metric]:
-    told = Metrics()
-    told.registry.register(Population({"PyTorchJob": []}, [], []))
-    JobMetrics(["PyTorchJob"], told.registry)
+    metrics = Metrics()
+    metrics.registry.register(ObjectMetrics({"PyTorchJob": []}, [], []))
+    JobMetrics(["PyTorchJob"], metrics.registry)
     # A metric with labels has a sample only when somebody has counted.
-    told.made("get", "pods", "200", 0.1)
-    told.reconciled("PyTorchJob", 0.1, error=True)
-    told.event_dropped()
-    told.leading(True)
-    told.add_queue("PyTorchJob", lambda: 0)
-    told.add_cache("pods", lambda: 0, lambda: 0)
-    return list(told.registry.collect())
+    metrics.observe_request("get", "pods", "200", 0.1)
+    metrics.reconciled("PyTorchJob", 0.1, error=True)
+    metrics.event_dropped()
+    metrics.leading(True)
+    metrics.add_queue("PyTorchJob", lambda: 0)
+    metrics.add_cache("pods", lambda: 0, lambda: 0)
+    return list(metrics.registry.collect())
 
 
 def _asked(metric: Metric) -> str:

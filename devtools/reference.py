@@ -1,4 +1,4 @@
-"""The generated pages of docs/reference, from the code they describe; `--check` finds drift."""
+"""The generated pages of docs/, from the code they describe; `--check` finds drift."""
 
 import argparse
 import re
@@ -9,10 +9,11 @@ from devtools.flags import describe_flags
 from devtools.kind_pages import describe_each_kind
 from devtools.kinds import describe_kinds
 from devtools.metrics import describe_metrics
+from devtools.reasons import describe_reasons
 from devtools.tables import table
 from devtools.values import describe_values
 from testbed import tools
-from testbed.images.catalogue import Catalogue, Definition
+from testbed.images.definitions_loader import Catalogue, Definition
 from testbed.instance import INSTANCES, NODES, Instance
 
 ROOT = Path(__file__).parents[1]
@@ -45,7 +46,8 @@ def pages(root: Path) -> dict[Path, str]:
         "values": describe_values(),
     }
     texts |= {f"kinds/{name}": text for name, text in describe_each_kind().items()}
-    return {root / "docs" / "reference" / f"{name}.md": _noticed(text) for name, text in texts.items()}
+    made = {f"reference/{name}": text for name, text in texts.items()} | {"troubleshooting/reasons": describe_reasons()}
+    return {root / "docs" / f"{name}.md": _noticed(text) for name, text in made.items()}
 
 
 def _noticed(text: str) -> str:
@@ -75,7 +77,7 @@ def describe_testbed() -> str:
         "## Programs\n\nBuilt on first use from the Go module proxy, pinned by `testbed/tools/<name>/go.sum`.\n\n"
         f"{table(('tool', 'programs', 'version'), programs)}\n"
         "## Images\n\nBuilt on first use from Debian packages and wheels; "
-        "`testbed/images/definitions/<name>.toml`.\n\n"
+        "`testbed/images/definitions/<name>.toml`, and `deploy/image/kubedl.toml` of the product's own.\n\n"
         f"{table(('image', 'what is in it'), described)}\n"
         f"## Instances\n\nUp to {INSTANCES} test beds of up to {NODES} real nodes run side by side; "
         "instance `i` (`INSTANCE=i`) uses the addresses below. `.ci/run` takes instance 4 and the proofs 5 to 7; "

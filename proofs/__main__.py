@@ -16,8 +16,8 @@ import time
 from pathlib import Path
 
 from proofs.claims import Claim, Value, at_size, load, result
-from proofs.kept import Kept
-from proofs.page import Row, write
+from proofs.report import Row, write
+from proofs.result_cache import Kept
 
 ROOT = Path(__file__).parents[1]
 FAILED = '"its command ended'

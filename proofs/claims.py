@@ -14,7 +14,7 @@ from pathlib import Path
 Value = float | int | str | bool
 
 # Tests are run by CI as what they are, each once, so nothing is left to be measured of them at a small size.
-TEST = "python -m proofs.tests "
+TEST = "python -m proofs.run_tests "
 COMPARISONS: dict[str, Callable[[float, float], bool]] = {"<=": operator.le, ">=": operator.ge, "==": operator.eq}
 
 

@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from testbed import gateway, removal, tools
+from testbed import cleanup, gateway, tools
 from testbed.cluster import Cluster
 from testbed.errors import TestbedError
 from testbed.images import bom
@@ -54,21 +54,21 @@ def _down(cluster: Cluster, _: argparse.Namespace) -> int:
 
 def _status(cluster: Cluster, _: argparse.Namespace) -> int:
     """Everything of the instance that exists on the machine; exit code 3 if there is nothing."""
-    found = removal.scan(cluster.instance)
+    found = cleanup.scan(cluster.instance)
     print(found)
     return 0 if found else 3
 
 
 def _environment(cluster: Cluster, _: argparse.Namespace) -> int:
-    """Shell lines that point kubectl at the cluster; where there is a gateway, helm is at hand too."""
+    """Shell lines that point kubectl at the cluster; where there are nodes to install on, helm is on the PATH too."""
     record = cluster.record
     programs = [tools.binary("kubectl", _say)]
     print(f"export KUBECONFIG={cluster.kubeconfig}")
     if record.nodes:
         print(f"export REGISTRY={cluster.instance.registry}")
+        programs.append(tools.binary("helm", _say))
     if gateway.PROGRAM in record.beside:
         print(f"export GATEWAY_ADDRESS={gateway.address(cluster.instance)}")
-        programs.append(tools.binary("helm", _say))
     print(f"export PATH={':'.join(str(program.parent) for program in programs)}:$PATH")
     return 0
 
@@ -113,6 +113,11 @@ def _push(cluster: Cluster, arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _load(cluster: Cluster, arguments: argparse.Namespace) -> int:
+    cluster.load_image(arguments.name, arguments.reference)
+    return 0
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m testbed", description=__doc__)
     parser.add_argument("--instance", type=int, default=chosen_index(), help="which test bed of those side by side")
@@ -137,6 +142,10 @@ def _parser() -> argparse.ArgumentParser:
     push = commands.add_parser("push", help="put a test image into the cluster's registry and print its reference")
     push.add_argument("name")
     push.set_defaults(command=_push)
+    load = commands.add_parser("load", help="put a test image into every node under a name, as `kind load` does")
+    load.add_argument("name")
+    load.add_argument("reference", help="as a pod has it, with a tag")
+    load.set_defaults(command=_load)
     release = commands.add_parser("release", help="build the product's image and say where it lies")
     release.set_defaults(command=_release)
     image = commands.add_parser("images", help="build the test images named, or all")

@@ -7,6 +7,7 @@ file is written only after a step is whole, so a start that was killed is never 
 import hashlib
 import os
 import signal
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,16 +15,16 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from testbed import gateway, locks, network, processes, removal, tools, usage
+from testbed import cleanup, gateway, locks, metrics_server, network, processes, tools
 from testbed.api import Api, is_true
-from testbed.direct import NO_PROXIES
+from testbed.components import Parts
 from testbed.errors import TestbedError
+from testbed.http import NO_PROXIES
 from testbed.images import Images
 from testbed.instance import Instance
-from testbed.parts import Parts
 from testbed.pki import Authority
-from testbed.record import Record
 from testbed.shell import run
+from testbed.state_file import Record
 from testbed.waiting import until
 
 TURN = "turn"  # the lock that a test holds, alone if it breaks things
@@ -45,7 +46,7 @@ class Cluster:
         _require_root()
         self.parts.prepare(nodes, kwok)  # before the lock is taken, so that nobody waits for a build
         with self._calm(), self._locked(), self.users_file.open("w") as own:
-            removal.refuse_strangers(self.instance)
+            cleanup.refuse_strangers(self.instance)
             record = self._reusable() or self._start_anew(claim or own, keep=keep)
             if claim is not None:
                 locks.take(claim, locks.SHARED)
@@ -65,8 +66,8 @@ class Cluster:
 
     def add_usage(self) -> None:
         """Make sure that autoscalers can ask what pods use."""
-        tools.binary(usage.PROGRAM)
-        self._add(usage.PROGRAM, self.parts.add_usage)
+        tools.binary(metrics_server.PROGRAM)
+        self._add(metrics_server.PROGRAM, self.parts.add_usage)
 
     def down(self, unless: Callable[[], bool] | None = None) -> None:
         """End the cluster and remove every trace of it.
@@ -76,7 +77,7 @@ class Cluster:
         _require_root()
         with self._locked():
             if unless is None or not unless():
-                removal.clean(self.instance)
+                cleanup.clean(self.instance)
 
     @property
     def users_file(self) -> Path:
@@ -119,6 +120,14 @@ class Cluster:
     def image(self, name: str) -> str:
         """The reference of a test image in the cluster's registry, built and pushed if need be."""
         return self.images.push(name, registry=self.instance.registry)
+
+    def load_image(self, name: str, reference: str) -> None:
+        """Put a test image into every node under a name that no registry answers to."""
+        with tempfile.TemporaryDirectory() as directory:
+            archive = Path(directory) / "image.tar"
+            self.images.export(name, archive, reference)
+            for number in range(1, self.record.nodes + 1):
+                self.parts.node(number).load_image(archive)
 
     def kubectl(self, *arguments: str, given: str | None = None) -> str:
         """What kubectl prints, as administrator."""
@@ -201,7 +210,7 @@ class Cluster:
                 "other code; wait for them, or choose another INSTANCE"
             )
         before = Record.read(self.instance.state)
-        removal.clean(self.instance)
+        cleanup.clean(self.instance)
         self.parts.start_control_plane()
         # A cluster that somebody wanted to keep is kept even if it had to be built anew.
         return self._written(Record(_fingerprint(), keep=keep or (before is not None and before.keep)))

@@ -11,11 +11,11 @@ import signal
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from testbed import network, processes, removal
+from testbed import cleanup, network, processes
 from testbed.cluster import Cluster
 from testbed.controlplane import PROGRAMS
-from testbed.direct import post
 from testbed.errors import TestbedError
+from testbed.http import post
 
 
 class Faults:
@@ -88,7 +88,7 @@ class Faults:
     def lose_node(self, number: int) -> None:
         """A node burns down and its Node object is deleted; `replace_node` brings a new one."""
         place = self._cluster.instance.node(number)
-        removal.remove_node(self._cluster.instance, place)
+        cleanup.remove_node(self._cluster.instance, place)
         self._cluster.api.delete(f"/api/v1/nodes/{place.name}")
 
     def replace_node(self, number: int) -> None:

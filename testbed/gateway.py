@@ -7,13 +7,13 @@ release than Traefik was built with, so they come from their own module, checked
 from functools import partial
 from pathlib import Path
 
-from testbed import processes, services
+from testbed import dns_and_registry, processes
 from testbed.api import Api, Object, is_true
-from testbed.direct import answers
+from testbed.dns_and_registry import rule
+from testbed.go_modules import module_directory
+from testbed.http import answers
 from testbed.instance import Instance
-from testbed.modules import module_directory
 from testbed.pki import Authority, Identity
-from testbed.services import rule
 from testbed.waiting import until
 
 PROGRAM = "traefik"
@@ -35,7 +35,7 @@ def definitions() -> Path:
 
 def publish(authority: Authority, api: Api) -> None:
     """Traefik's rights, and one Gateway for the routes of all namespaces; its definitions are there."""
-    services.define_role(
+    dns_and_registry.define_role(
         api,
         f"testbed:{PROGRAM}",
         [
@@ -52,7 +52,7 @@ def publish(authority: Authority, api: Api) -> None:
 
 def start(instance: Instance, authority: Authority, api: Api, program: Path) -> None:
     """Traefik, with its Gateway programmed."""
-    monitor = f"127.0.0.1:{instance.loopback_port(5)}"
+    monitor = metrics(instance)
     command = [
         str(program),
         f"--entrypoints.web.address={address(instance)}",
@@ -80,8 +80,8 @@ def address(instance: Instance) -> str:
 
 
 def metrics(instance: Instance) -> str:
-    """The page of Traefik's metrics."""
-    return f"http://127.0.0.1:{instance.loopback_port(5)}/metrics"
+    """Where Traefik shows its metrics, as host and port."""
+    return f"127.0.0.1:{instance.loopback_port(5)}"
 
 
 _STATED = ("gatewayclasses", "gateways", "httproutes", "grpcroutes", "tlsroutes", "backendtlspolicies")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from testbed.errors import TestbedError
-from testbed.home import home
+from testbed.paths import home
 
 INSTANCES = 8
 NODES = 15

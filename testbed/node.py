@@ -10,13 +10,14 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from testbed import cgroups, network, nodeconfig, processes, removal
-from testbed.direct import answers
+from testbed import cgroups, cleanup, network, nodeconfig, processes
+from testbed.http import answers
 from testbed.instance import Instance, NodePlace
 from testbed.pki import Authority, Identity
+from testbed.shell import run
 from testbed.waiting import until
 
-PROGRAMS = ("containerd", "containerd-shim-runc-v2", "kubelet", "kube-proxy")
+PROGRAMS = ("containerd", "containerd-shim-runc-v2", "ctr", "kubelet", "kube-proxy")
 
 # What a node calls by these paths is its own directory below the instance's state.
 BOUND = (
@@ -88,10 +89,16 @@ class Node:
         url = f"http://{self.place.address}:10248/healthz"
         until(f"the kubelet of {self.place.name}", lambda: self._alive("kubelet") and answers(url), deadline=30)
 
+    def load_image(self, archive: Path) -> None:
+        """Import an image that no registry has, as `kind load` does."""
+        holder = processes.one(self.instance.index, f"{self.place.name}/holder").pid
+        inside = ("nsenter", "-t", str(holder), "-m", str(self.programs["ctr"]))
+        run(*inside, "--namespace=k8s.io", "images", "import", "--local", str(archive), timeout=300)
+
     def power_off(self) -> None:
         """End everything of the node at once, as a power cut would, and forget what was in memory."""
         network.cut(self.place)  # first: nobody hears a machine that loses power say goodbye
-        removal.end_node(self.instance, self.place)
+        cleanup.end_node(self.instance, self.place)
         for path in VOLATILE:
             shutil.rmtree(self._own(path), ignore_errors=True)
             self._own(path).mkdir(parents=True)

@@ -15,9 +15,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from testbed.direct import NO_PROXIES
 from testbed.errors import TestbedError
-from testbed.home import home
+from testbed.http import NO_PROXIES
+from testbed.paths import home
 
 MARK = "KUBEDL_TESTBED"
 EXEC = 10.0  # seconds: longer than any program takes to be loaded

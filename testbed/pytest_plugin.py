@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from testbed import namespaces, sharing
+from testbed import cluster_lock, namespaces
 from testbed.cluster import Cluster
 from testbed.faultproxy import FaultProxy
 from testbed.faults import Faults
@@ -24,7 +24,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(scope="session")
 def control_plane() -> Iterator[Cluster]:
     """A cluster that has at least a control plane."""
-    with sharing.borrowed(_cluster()) as cluster:
+    with cluster_lock.borrowed(_cluster()) as cluster:
         namespaces.remove_abandoned(cluster.api)
         yield cluster
 
@@ -32,7 +32,7 @@ def control_plane() -> Iterator[Cluster]:
 @pytest.fixture(scope="session")
 def two_nodes() -> Iterator[Cluster]:
     """A cluster that has at least two real nodes."""
-    with sharing.borrowed(_cluster(), nodes=NODES) as cluster:
+    with cluster_lock.borrowed(_cluster(), nodes=NODES) as cluster:
         namespaces.remove_abandoned(cluster.api)
         yield cluster
 
@@ -42,7 +42,7 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """The cluster of this tier (`cluster_fixture` in its conftest), during this test's turn."""
     chosen: Cluster = request.getfixturevalue(request.getfixturevalue("cluster_fixture"))
     alone = request.node.get_closest_marker("disruptive") is not None
-    with sharing.turn(chosen, alone=alone):
+    with cluster_lock.turn(chosen, alone=alone):
         yield chosen
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from testbed import locks
 from testbed.errors import TestbedError
-from testbed.home import home
+from testbed.paths import home
 from testbed.shell import run
 
 SOURCES = Path(__file__).parent / "tools"

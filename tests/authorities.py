@@ -25,7 +25,7 @@ class BareAuthority:
     certificate: bytes
 
     @classmethod
-    def made(cls, name: str = "kubernetes") -> "BareAuthority":
+    def create(cls, name: str = "kubernetes") -> "BareAuthority":
         """A new one: its key differs from that of any other of the same name."""
         key, subject = ec.generate_private_key(ec.SECP256R1()), _name(name)
         builder = _builder(subject, subject, key.public_key(), days=30)

@@ -1,7 +1,7 @@
 """Training jobs and their pods for tests, a word at a time.
 
 `tf_job("a").ps(1).workers(2).scope("Job").build()` is a job as it comes from the API server;
-`pod(job, "Worker", 0).running().build()` is one of its pods; `snapshot(job, pod, …)` is what a planner is given.
+`pod(job, "Worker", 0).running().build()` is one of its pods; `observed(job, pod, …)` is what a planner is given.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,22 +11,11 @@ from typing import Any
 
 import msgspec
 
-from kubedl.api.cache import CacheBackend
+from kubedl.api.cachebackend import CacheBackend
 from kubedl.api.conditions import Condition
 from kubedl.api.training import JobStatus, ReplicaStatus, TrainingJob
-from kubedl.training import labels
-from kubedl.training.addons import code
-from kubedl.training.job import Replica
-from kubedl.training.kind import Kind
-from kubedl.training.kinds.mpi import MPI
-from kubedl.training.kinds.pytorch import PyTorch
-from kubedl.training.kinds.tensorflow import TensorFlow
-from kubedl.training.plan import Plan
-from kubedl.training.planner import plan
-from kubedl.training.policies.outage import Outage
-from kubedl.training.snapshot import Settings, Snapshot
-from kubedl.wire import codec
-from kubedl.wire.core import (
+from kubedl.kube import codec
+from kubedl.kube.types.core import (
     ContainerState,
     ContainerStatus,
     InitContainer,
@@ -37,7 +26,18 @@ from kubedl.wire.core import (
     Terminated,
     Waiting,
 )
-from kubedl.wire.meta import ObjectMeta, OwnerReference
+from kubedl.kube.types.meta import ObjectMeta, OwnerReference
+from kubedl.training import labels
+from kubedl.training.addons import code_source, git_sync_status
+from kubedl.training.job import Replica
+from kubedl.training.kind import Kind
+from kubedl.training.kinds.mpi import MPI
+from kubedl.training.kinds.pytorch import PyTorch
+from kubedl.training.kinds.tensorflow import TensorFlow
+from kubedl.training.observed import Observed, Settings
+from kubedl.training.plan import Plan
+from kubedl.training.planner import plan
+from kubedl.training.policies.node_outage import Outage
 
 NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
 NAMESPACE = "team"
@@ -246,8 +246,8 @@ class PodBuilder:
             owner_references=(reference,),
         )
         init = [InitContainer(name=name, restart_policy="Always") for name in self.sidecars]
-        if self.has_code and code.is_wanted(made):
-            init.append(InitContainer(name=code.CONTAINER))
+        if self.has_code and code_source.is_wanted(made):
+            init.append(InitContainer(name=git_sync_status.CONTAINER))
         spec = PodSpec(node_name=self.node, init_containers=tuple(init))
         return Pod(metadata=meta, spec=spec, status=self._with_restarts())
 
@@ -273,7 +273,7 @@ def pod(job: JobBuilder, role: str, index: int = 0) -> PodBuilder:
     return PodBuilder(job, Replica(role, index))
 
 
-def snapshot(
+def observed(
     job: JobBuilder,
     *pods: PodBuilder,
     deleted: Iterable[PodBuilder] = (),
@@ -282,9 +282,9 @@ def snapshot(
     now: float = 0,
     cache: CacheBackend | None = None,
     outage: Outage | None = None,
-) -> Snapshot:
+) -> Observed:
     """What is known of a job; times are seconds after `NOW`."""
-    return Snapshot(
+    return Observed(
         kind=job.kind,
         job=job.kind.job(job.build()),
         pods=tuple(one.build() for one in pods),
@@ -298,6 +298,6 @@ def snapshot(
     )
 
 
-def decide(job: JobBuilder, *pods: PodBuilder, **known: Any) -> Plan:  # noqa: ANN401 - those of `snapshot`
+def decide(job: JobBuilder, *pods: PodBuilder, **known: Any) -> Plan:  # noqa: ANN401 - those of `observed`
     """The plan for what is known of a job."""
-    return plan(snapshot(job, *pods, **known))
+    return plan(observed(job, *pods, **known))

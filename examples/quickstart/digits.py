@@ -1,6 +1,4 @@
-"""What training and serving share: the shapes of the digits, and the network that tells them apart."""
-
-import torch
+"""The shapes of the digits, and a drawing as numbers: what training and serving share."""
 
 ROWS, COLUMNS = 7, 5
 SHAPES = (
@@ -17,13 +15,8 @@ SHAPES = (
 )
 
 
-def network() -> torch.nn.Module:
-    """Thirty-five points in, ten digits out."""
-    return torch.nn.Sequential(torch.nn.Linear(ROWS * COLUMNS, 64), torch.nn.ReLU(), torch.nn.Linear(64, 10))
-
-
-def points(drawing: str) -> torch.Tensor:
+def points(drawing: str) -> list[float]:
     """A drawing of dots and hashes as numbers."""
     lines = [line.ljust(COLUMNS, ".")[:COLUMNS] for line in drawing.split()][:ROWS]
     lines += ["." * COLUMNS] * (ROWS - len(lines))
-    return torch.tensor([float(sign == "#") for line in lines for sign in line])
+    return [float(sign == "#") for line in lines for sign in line]

@@ -5,11 +5,10 @@ import os
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-import torch
-from digits import network, points
+from digits import points
+from model import probabilities
 
-MODEL = network()
-MODEL.load_state_dict(torch.load(Path(os.environ["KUBEDL_MODEL_PATH"]) / "digits.pt", weights_only=True))
+WEIGHTS = json.loads((Path(os.environ["KUBEDL_MODEL_PATH"]) / "digits.json").read_text())
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -17,9 +16,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         drawing = self.rfile.read(int(self.headers["Content-Length"])).decode()
-        with torch.no_grad():
-            sure, digit = MODEL(points(drawing)).softmax(0).max(0)
-        answer = json.dumps({"digit": int(digit), "sure": round(float(sure), 3)}) + "\n"
+        found = probabilities(WEIGHTS, points(drawing))
+        answer = json.dumps({"digit": found.index(max(found)), "sure": round(max(found), 3)}) + "\n"
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(answer)))

@@ -1,8 +1,8 @@
 """Scenarios: short histories of jobs that end in a state which no crash of the operator may change.
 
 A scenario is a function of the world, registered by its decorator. Whoever adds a controller adds a module here, and
-its scenarios are run with a crash at every write (`harness.crashpoints`). A kind of job needs none to be included: the
-lives of `every_kind` are made for each that is installed.
+its scenarios are run with a crash at every write (`harness.experiments.crash_points`). A kind of job needs none to be
+included: the scenarios of `every_kind` are made for each that is installed.
 """
 
 import pkgutil
@@ -10,9 +10,9 @@ from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 
-from harness.world import World
+from harness.scenarios.driver import ScenarioDriver
 
-Scenario = Callable[[World], None]
+Scenario = Callable[[ScenarioDriver], None]
 
 _registered: dict[str, Scenario] = {}
 

@@ -1,8 +1,8 @@
 """Lives of caches: made for a job or by a user, waited for, used, mended, and ended when nobody uses them."""
 
-from harness.fluid import PlayedFluid
+from harness.fakes.fluid import PlayedFluid
 from harness.scenarios import scenario
-from harness.world import Job, World
+from harness.scenarios.driver import Job, ScenarioDriver
 from testbed.api import Object
 
 NAME = "data"
@@ -17,7 +17,7 @@ DESCRIBED: Object = {
 
 
 @scenario
-def cache_whole_life(world: World) -> None:
+def cache_whole_life(world: ScenarioDriver) -> None:
     """A job describes its cache, waits for it, and mounts it in every pod; idle, the cache goes by itself."""
     wish = {"name": NAME, "mountPath": "/data", **DESCRIBED, "options": {"idleTime": 1}}
     job = world.create("TFJob", "cached", {"Worker": 1}, cacheBackend=wish, cleanPodPolicy="None")
@@ -40,7 +40,7 @@ def cache_whole_life(world: World) -> None:
 
 
 @scenario
-def cache_mended(world: World) -> None:
+def cache_mended(world: ScenarioDriver) -> None:
     """What somebody deletes is made again; a job that refers to the cache waits meanwhile, and only where it must."""
     body = {
         "apiVersion": "cache.kubedl.io/v1alpha1",
@@ -48,9 +48,7 @@ def cache_mended(world: World) -> None:
         "metadata": {"name": NAME},
         "spec": DESCRIBED,
     }
-    world.sightings.connection.create(
-        f"/apis/cache.kubedl.io/v1alpha1/namespaces/{world.namespace}/cachebackends", body
-    )
+    world.watcher.connection.create(f"/apis/cache.kubedl.io/v1alpha1/namespaces/{world.namespace}/cachebackends", body)
     fluid = PlayedFluid(world, NAME)
     fluid.bind()
     fluid.claim()

@@ -7,23 +7,23 @@ from collections.abc import Callable
 from functools import partial
 
 from harness.scenarios import register
-from harness.world import KINDS, Job, World
+from harness.scenarios.driver import KINDS, Job, ScenarioDriver
 from kubedl.training.job import Job as JobView
 from kubedl.training.job import Replica
 from kubedl.training.kind import Kind
 
-Play = Callable[[World, Kind], None]
+Play = Callable[[ScenarioDriver, Kind], None]
 NAME = "any"
 
 
-def succeeds(world: World, kind: Kind) -> None:
+def succeeds(world: ScenarioDriver, kind: Kind) -> None:
     """Started in order, and done when those have succeeded who must."""
     job = create(world, kind)
     start(job, kind, attempt=0)
     finish(job, kind)
 
 
-def is_killed(world: World, kind: Kind) -> None:
+def is_killed(world: ScenarioDriver, kind: Kind) -> None:
     """The last replica is killed: it comes back alone or with all others, as the kind's jobs are restarted."""
     job = create(world, kind)
     start(job, kind, attempt=0)
@@ -39,7 +39,7 @@ def is_killed(world: World, kind: Kind) -> None:
         job.until_status(state="Running", retries=1)
 
 
-def is_resumed(world: World, kind: Kind) -> None:
+def is_resumed(world: ScenarioDriver, kind: Kind) -> None:
     """Suspended while all run, and resumed when the last is gone."""
     job = create(world, kind)
     start(job, kind, attempt=0)
@@ -51,7 +51,7 @@ def is_resumed(world: World, kind: Kind) -> None:
     start(job, kind, attempt=0)
 
 
-def create(world: World, kind: Kind, name: str = NAME) -> Job:
+def create(world: ScenarioDriver, kind: Kind, name: str = NAME) -> Job:
     """A job with one replica of each role."""
     # A kill is the same for all; without cleaning there are fewer writes, each of which is a crash point twice.
     role = {"replicas": 1, "restartPolicy": "ExitCode"}
@@ -117,7 +117,7 @@ def _succeeded(job: Job, number: int) -> bool:
     return sum(role["succeeded"] for role in _counts(job)) == number
 
 
-def _of(kind: Kind, play: Play) -> Callable[[World], None]:
+def _of(kind: Kind, play: Play) -> Callable[[ScenarioDriver], None]:
     return lambda world: play(world, kind)
 
 

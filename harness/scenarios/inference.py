@@ -1,15 +1,15 @@
 """Lives of Inferences: models that come and change, shares, predictors that come and go, trials, autoscalers."""
 
-from harness.builds import BUILT, DIGEST, PlayedBuild
+from harness.fakes.build import BUILT, DIGEST, PlayedBuild
+from harness.fakes.serving import PlayedInference
 from harness.scenarios import scenario
+from harness.scenarios.driver import ScenarioDriver
 from harness.scenarios.models import CLAIM
-from harness.servers import PlayedInference
-from harness.world import World
 
 OTHER = "sha256:" + "2" * 64
 
 
-def built(world: World, name: str, digest: str = DIGEST) -> None:
+def built(world: ScenarioDriver, name: str, digest: str = DIGEST) -> None:
     """A model version with an image; nobody needs its build any more."""
     build = PlayedBuild(world, name)
     build.create(storage=CLAIM, imageTag=name)
@@ -19,7 +19,7 @@ def built(world: World, name: str, digest: str = DIGEST) -> None:
 
 
 @scenario
-def inference_whole_life(world: World) -> None:
+def inference_whole_life(world: ScenarioDriver) -> None:
     """It waits for its model, serves, goes over to the next version in place, and leaves nothing behind."""
     inference = PlayedInference(world)
     inference.create(inference.predictor("main", "v1", replicas=2), gateway=None)
@@ -34,7 +34,7 @@ def inference_whole_life(world: World) -> None:
 
 
 @scenario
-def inference_shares(world: World) -> None:
+def inference_shares(world: ScenarioDriver) -> None:
     """Three share; one is turned off, one is taken out: each leaves the route before it goes."""
     inference = PlayedInference(world)
     weights = {"a": 30, "b": 50, "c": 20}
@@ -49,7 +49,7 @@ def inference_shares(world: World) -> None:
 
 
 @scenario
-def inference_trials(world: World) -> None:
+def inference_trials(world: ScenarioDriver) -> None:
     """A version is tried and aborted, tried again and promoted; what was made for the trial goes."""
     inference = PlayedInference(world)
     built(world, "v1")
@@ -71,14 +71,14 @@ def inference_trials(world: World) -> None:
 
 
 @scenario
-def inference_scaled(world: World) -> None:
+def inference_scaled(world: ScenarioDriver) -> None:
     """An autoscaler is made once and goes with its wish; the number of replicas is left alone meanwhile."""
     inference = PlayedInference(world)
     inference.create(inference.predictor("main", autoScale={"minReplicas": 2, "maxReplicas": 4}), gateway=None)
     inference.until_ready(main=100)
-    world.until("its autoscaler", lambda: list(world.sightings.all("scalers", world.namespace)) == ["hello-main"])
+    world.until("its autoscaler", lambda: list(world.watcher.all("scalers", world.namespace)) == ["hello-main"])
     inference.change(inference.predictor("main", replicas=3))
-    inference.until("no autoscaler", lambda: not world.sightings.all("scalers", world.namespace))
+    inference.until("no autoscaler", lambda: not world.watcher.all("scalers", world.namespace))
     inference.until("three pods", lambda: inference.predictor_status("main").get("readyReplicas") == 3)
     inference.until_ready(main=100)
 

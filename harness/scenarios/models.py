@@ -1,9 +1,9 @@
 """Lives of model versions: built at once, after a failure, or never; and those that a job leaves behind."""
 
-from harness.builds import BUILT, DIGEST, PlayedBuild
-from harness.kruise import PlayedKruise
+from harness.fakes.build import BUILT, DIGEST, PlayedBuild
+from harness.fakes.kruise import PlayedKruise
 from harness.scenarios import scenario
-from harness.world import World
+from harness.scenarios.driver import ScenarioDriver
 
 CLAIM = {"claim": {"claimName": "models", "subPath": "resnet"}}
 EFS = {"AWSEfs": {"volumeHandle": "fs-1:/resnet"}}
@@ -11,7 +11,7 @@ BUILDING, FAILED, SUCCEEDED = "ImageBuilding", "ImageBuildFailed", "ImageBuildSu
 
 
 @scenario
-def model_version_whole_life(world: World) -> None:
+def model_version_whole_life(world: ScenarioDriver) -> None:
     """Built at the second attempt; its Model is made and lists it; the pod that built it is gone, a failed one too."""
     build = PlayedBuild(world, "first")
     build.create(storage=CLAIM)
@@ -23,7 +23,7 @@ def model_version_whole_life(world: World) -> None:
 
 
 @scenario
-def model_version_refused_for_good(world: World) -> None:
+def model_version_refused_for_good(world: ScenarioDriver) -> None:
     """What trying again cannot help is not tried again, and its pod stays for people to read its log."""
     build = PlayedBuild(world, "second")
     build.create(storage=CLAIM)
@@ -33,7 +33,7 @@ def model_version_refused_for_good(world: World) -> None:
 
 
 @scenario
-def model_version_in_efs(world: World) -> None:
+def model_version_in_efs(world: ScenarioDriver) -> None:
     """A volume and a claim come before the pod, each once; with the version they go, the volume last."""
     build = PlayedBuild(world, "stored")
     build.create(storage=EFS)
@@ -41,7 +41,7 @@ def model_version_in_efs(world: World) -> None:
     build.until(imageBuildPhase=SUCCEEDED)
     build.until_no_pod()
     volumes = f"/api/v1/persistentvolumes?labelSelector=model.kubedl.io/claim-namespace={world.namespace}"
-    server = world.sightings.connection
+    server = world.watcher.connection
     world.until(
         "its volume to be bound", lambda: [one["status"]["phase"] for one in server.get(volumes)["items"]] == ["Bound"]
     )
@@ -51,7 +51,7 @@ def model_version_in_efs(world: World) -> None:
 
 
 @scenario
-def model_version_pulled_to_nodes(world: World) -> None:
+def model_version_pulled_to_nodes(world: ScenarioDriver) -> None:
     """One ImagePullJob, after the build and not before; what came of it is told, and no second one is made."""
     build, kruise = PlayedBuild(world, "pulled"), PlayedKruise(world, "pulled")
     build.create(storage=CLAIM, preWarm={"nodeSelector": {"pool": "gpu"}})
@@ -66,7 +66,7 @@ def model_version_pulled_to_nodes(world: World) -> None:
 
 
 @scenario
-def job_leaves_a_model(world: World) -> None:
+def job_leaves_a_model(world: ScenarioDriver) -> None:
     """Exactly one version, when the job has succeeded and not before; its build goes on by itself."""
     wish = {"modelName": "resnet", "imageRepo": "hub/resnet", "imageTag": "v1", "storage": CLAIM}
     job = world.create("TFJob", "leaves", {"Worker": 2}, modelVersion=wish, cleanPodPolicy="None")

@@ -1,11 +1,11 @@
 """The life of MPIJobs: a launcher after workers that are ready, and a Secret before everything."""
 
 from harness.scenarios import scenario
-from harness.world import Job, World
+from harness.scenarios.driver import Job, ScenarioDriver
 
 
 @scenario
-def mpi_launcher_fails_once(world: World) -> None:
+def mpi_launcher_fails_once(world: ScenarioDriver) -> None:
     """Its failure restarts everybody, workers first; its success ends the job, and the workers with it."""
     job = world.create(
         "MPIJob",
@@ -26,7 +26,7 @@ def mpi_launcher_fails_once(world: World) -> None:
 
 
 @scenario
-def mpi_worker_deleted(world: World) -> None:
+def mpi_worker_deleted(world: ScenarioDriver) -> None:
     """The launcher cannot go on without it, so all restart, and nobody is to blame."""
     job = world.create("MPIJob", "pi", {"Worker": 2, "Launcher": 1}, cleanPodPolicy="All")
     _start(job, 0)

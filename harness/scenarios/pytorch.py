@@ -3,11 +3,11 @@
 from functools import partial
 
 from harness.scenarios import scenario
-from harness.world import Job, World
+from harness.scenarios.driver import Job, ScenarioDriver
 
 
 @scenario
-def pytorch_whole_life(world: World) -> None:
+def pytorch_whole_life(world: ScenarioDriver) -> None:
     """Order of start, a kill with its echo, an eviction, success, and cleaning."""
     job = world.create("PyTorchJob", "life", {"Master": 1, "Worker": 2}, backoffLimit=3, cleanPodPolicy="All")
     job.until_pods(master_0=0)
@@ -39,7 +39,7 @@ def pytorch_whole_life(world: World) -> None:
 
 
 @scenario
-def pytorch_suspended_and_resumed(world: World) -> None:
+def pytorch_suspended_and_resumed(world: ScenarioDriver) -> None:
     """Suspended while a pod is still starting, resumed while the last is still going."""
     job = world.create("PyTorchJob", "paused", {"Master": 1, "Worker": 1}, cleanPodPolicy="Running")
     job.until_pods(master_0=0)
@@ -64,7 +64,7 @@ def pytorch_suspended_and_resumed(world: World) -> None:
 
 
 @scenario
-def pytorch_backoff_limit_exceeded(world: World) -> None:
+def pytorch_backoff_limit_exceeded(world: ScenarioDriver) -> None:
     """No retry is allowed: the first kill fails the job, and what runs is cleaned away."""
     job = world.create("PyTorchJob", "hopeless", {"Master": 1, "Worker": 2}, backoffLimit=0, cleanPodPolicy="Running")
     job.until_pods(master_0=0)
@@ -78,7 +78,7 @@ def pytorch_backoff_limit_exceeded(world: World) -> None:
 
 
 @scenario
-def pytorch_deleted_after_its_time(world: World) -> None:
+def pytorch_deleted_after_its_time(world: ScenarioDriver) -> None:
     """A job that failed for good is deleted later too."""
     job = world.create("PyTorchJob", "expiring", {"Master": 1}, ttlSecondsAfterFinished=1)
     job.until_pods(master_0=0)
@@ -88,11 +88,12 @@ def pytorch_deleted_after_its_time(world: World) -> None:
 
 
 @scenario
-def pytorch_deadline(world: World) -> None:
+def pytorch_deadline(world: ScenarioDriver) -> None:
     """The time is up while everything is well."""
     job = world.create("PyTorchJob", "late", {"Master": 1}, cleanPodPolicy="Running")
     job.until_pods(master_0=0)
     job.run("master-0")
+    job.until_status(ready="1/1")  # which the message of the end repeats
     job.change(activeDeadlineSeconds=6)  # not before: on a busy machine it would be up before the job ran
     job.until_status(state="Failed", reason="DeadlineExceeded")
     job.vanish("master-0")

@@ -3,13 +3,13 @@
 from functools import partial
 
 from harness.scenarios import scenario
-from harness.world import Job, World
+from harness.scenarios.driver import Job, ScenarioDriver
 
 BOARD = "tensorboard-0"
 
 
 @scenario
-def tensorboard_whole_life(world: World) -> None:
+def tensorboard_whole_life(world: ScenarioDriver) -> None:
     """It outlives the job's pods, and goes by itself; nothing that happens to it concerns the job."""
     board = {"logDir": "/logs", "ttlSecondsAfterFinished": 2}
     job = world.create("TFJob", "watched", {"Worker": 1}, cleanPodPolicy="All", tensorBoard=board)
@@ -27,7 +27,7 @@ def tensorboard_whole_life(world: World) -> None:
 
 
 @scenario
-def tensorboard_of_a_suspended_job(world: World) -> None:
+def tensorboard_of_a_suspended_job(world: ScenarioDriver) -> None:
     """No pod runs while a job is suspended, this one included; it comes back with the others."""
     job = world.create(
         "TFJob", "paused", {"Worker": 1}, tensorBoard={"logDir": "/logs", "ttlSecondsAfterFinished": 600}

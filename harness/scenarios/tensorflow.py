@@ -1,11 +1,11 @@
 """The life of TFJobs: with parameter servers a replica is replaced alone, without them all restart together."""
 
 from harness.scenarios import scenario
-from harness.world import World
+from harness.scenarios.driver import ScenarioDriver
 
 
 @scenario
-def tf_parameter_servers(world: World) -> None:
+def tf_parameter_servers(world: ScenarioDriver) -> None:
     """Order of start, a kill, an eviction, success, and the cleaning of what still runs."""
     job = world.create("TFJob", "servers", {"PS": 1, "Worker": 2}, backoffLimit=3)
     job.until_pods(ps_0=0)
@@ -30,7 +30,7 @@ def tf_parameter_servers(world: World) -> None:
 
 
 @scenario
-def tf_dependencies_of_the_user(world: World) -> None:
+def tf_dependencies_of_the_user(world: ScenarioDriver) -> None:
     """Chief after ready workers, evaluator after the chief's success; all workers must succeed; nothing is left."""
     job = world.create(
         "TFJob",
@@ -60,7 +60,7 @@ def tf_dependencies_of_the_user(world: World) -> None:
 
 
 @scenario
-def tf_workers_restart_together(world: World) -> None:
+def tf_workers_restart_together(world: ScenarioDriver) -> None:
     """Without parameter servers one death restarts all, is counted once, and a later eviction is not counted."""
     job = world.create("TFJob", "mirrored", {"Worker": 3}, backoffLimit=2, cleanPodPolicy="None")
     job.until_pods(worker_0=0, worker_1=0, worker_2=0)
@@ -83,7 +83,7 @@ def tf_workers_restart_together(world: World) -> None:
 
 
 @scenario
-def tf_suspended_and_resumed(world: World) -> None:
+def tf_suspended_and_resumed(world: ScenarioDriver) -> None:
     """What has succeeded stays; the rest goes, and comes back when the last is gone."""
     job = world.create("TFJob", "paused", {"PS": 1, "Worker": 2}, successPolicy="AllWorkers")
     job.until_pods(ps_0=0)
@@ -109,7 +109,7 @@ def tf_suspended_and_resumed(world: World) -> None:
 
 
 @scenario
-def tf_backoff_limit_exceeded(world: World) -> None:
+def tf_backoff_limit_exceeded(world: ScenarioDriver) -> None:
     """One retry is allowed, the second fails the job."""
     job = world.create("TFJob", "hopeless", {"PS": 1, "Worker": 1}, backoffLimit=1)
     job.until_pods(ps_0=0)
@@ -126,7 +126,7 @@ def tf_backoff_limit_exceeded(world: World) -> None:
 
 
 @scenario
-def tf_deleted_after_its_time(world: World) -> None:
+def tf_deleted_after_its_time(world: ScenarioDriver) -> None:
     """A finished job goes with all that belongs to it."""
     job = world.create("TFJob", "expiring", {"Worker": 1}, ttlSecondsAfterFinished=1)
     job.until_pods(worker_0=0)
@@ -136,7 +136,7 @@ def tf_deleted_after_its_time(world: World) -> None:
 
 
 @scenario
-def tf_pod_taken_by_force(world: World) -> None:
+def tf_pod_taken_by_force(world: ScenarioDriver) -> None:
     """A pod that is gone at once, without a moment in which it is being deleted."""
     job = world.create("TFJob", "forced", {"PS": 1, "Worker": 2})
     job.until_pods(ps_0=0)

@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from harness.operator import ROOT
+from harness.drivers.operator_process import ROOT
 from tests.authorities import LOOPBACK, BareAuthority, written
 
 CHILD = """
@@ -52,7 +52,7 @@ async def refusals(python: str, port: int, authority: Path) -> list[bool]:
 
 async def measure() -> dict[str, int]:
     """Of all Pythons."""
-    authority = BareAuthority.made()
+    authority = BareAuthority.create()
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
         serving = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

@@ -16,8 +16,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.broken import Edit, edited_copy
-from harness.stage import SOURCE
+from harness.drivers.environment import SOURCE
+from harness.experiments.mutants import Edit, edited_copy
 
 ROOT = Path(__file__).parents[2]
 ROWS = Path(__file__).parent / "rows"

@@ -19,13 +19,13 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks import objects
-from benchmarks.connection import Connection, connect, in_flight
+from benchmarks.api_connection import Connection, connect, in_flight
 from benchmarks.creation import MEGABYTE
+from benchmarks.environment import FULL, say, stage, wait_idle
 from benchmarks.objects import Object
 from benchmarks.scale import PODS_OF_A_NODE, Size, scaled_job
-from benchmarks.stage import FULL, say, stage, wait_idle
-from harness.operator import Operator
-from proofs.defects.turns import PODS, Meanwhile, a_namespace, healthy, timed, without_with_with_without
+from harness.drivers.operator_process import Operator
+from proofs.defects.alternation import PODS, Meanwhile, a_namespace, alternating, healthy, timed
 from testbed.cluster import Cluster
 from testbed.errors import TestbedError
 from testbed.waiting import until
@@ -138,7 +138,7 @@ def _set_quota(cluster: Cluster, namespace: str) -> None:
 
 
 def measure(cluster: Cluster) -> Object:
-    """Honest jobs without, with, with and without the attack."""
+    """Honest jobs without and with the attack, in turns."""
     jobs, tenant = healthy(HONEST), Tenant(cluster)
     with (
         tempfile.TemporaryDirectory(prefix="kubedl-hostile-") as directory,
@@ -148,7 +148,7 @@ def measure(cluster: Cluster) -> Object:
         timed(cluster, jobs[: HONEST // 2])  # code that runs for the first time is slower
         wait_idle(operator)
         idle = operator.rss_bytes()
-        turns = without_with_with_without(cluster, jobs, tenant.attacks, lambda: wait_idle(operator))
+        turns = alternating(cluster, jobs, tenant.attacks, lambda: wait_idle(operator))
         operator.insist()
         return {
             "hostile jobs taken": tenant.taken,

@@ -9,12 +9,12 @@ import sys
 import time
 from dataclasses import dataclass
 
-from benchmarks.stage import FULL, fresh_namespace, say, stage
-from harness.operator import Operator
+from benchmarks.environment import FULL, fresh_namespace, say, stage
+from harness.drivers.operator_process import Operator
 from testbed.api import Object, is_true
 from testbed.cluster import Cluster
 from testbed.faults import Faults
-from testbed.simulated import KIND, LABEL
+from testbed.kwok import KIND, LABEL
 from testbed.waiting import until
 
 JOBS = "/apis/training.kubedl.io/v1alpha1/namespaces/{}/pytorchjobs"

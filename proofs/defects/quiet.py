@@ -11,8 +11,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from harness.operator import Operator
-from testbed import sharing
+from harness.drivers.operator_process import Operator
+from testbed import cluster_lock
 from testbed.cluster import Cluster
 from testbed.instance import chosen_index
 
@@ -22,7 +22,7 @@ WARNINGS = ("warning", "error", "critical")
 
 def main() -> int:
     """Print how many warnings there were, and how often a missing kind was told of."""
-    with sharing.borrowed(Cluster(chosen_index())) as cluster, tempfile.TemporaryDirectory() as directory:
+    with cluster_lock.borrowed(Cluster(chosen_index())) as cluster, tempfile.TemporaryDirectory() as directory:
         with Operator(cluster, leader_election=True, directory=Path(directory)):
             time.sleep(SECONDS)
         [log] = Path(directory).glob("operator-*.log")
@@ -30,7 +30,7 @@ def main() -> int:
     warned = [entry for entry in entries if entry["level"] in WARNINGS]
     for entry in warned:
         print(entry, file=sys.stderr)
-    missing = [entry for entry in entries if entry["event"].startswith("the cluster does not have this kind")]
+    missing = [entry for entry in entries if entry["event"].startswith("the cluster does not serve this kind")]
     print(json.dumps({"warnings": len(warned), "missing kinds told": len(missing), "seconds": SECONDS}))
     return 0
 

@@ -11,10 +11,11 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 
-from harness import audit, rights
-from harness.stage import stage
-from proofs.tests import PARALLEL, run
-from testbed import sharing
+from harness.drivers import audit_log
+from harness.drivers.environment import stage
+from harness.experiments import rbac_audit
+from proofs.run_tests import PARALLEL, run
+from testbed import cluster_lock
 from testbed.cluster import Cluster
 from testbed.instance import chosen_index
 
@@ -28,15 +29,15 @@ SUITE = (
 
 def main() -> int:
     """The suite, then the scenarios."""
-    with sharing.borrowed(Cluster(chosen_index()), nodes=2) as cluster:
-        since = audit.now()
+    with cluster_lock.borrowed(Cluster(chosen_index()), nodes=2) as cluster:
+        since = audit_log.now()
         tally = tallied([run(*part, environment={**os.environ, "PROOF_SIZE": "small"}) for part in SUITE])
-        alone, suite = rights.look(cluster, since)
+        alone, suite = rbac_audit.look(cluster, since)
         with stage(cluster) as ready:
-            played = rights.told(rights.play(ready))
-        both, everything = rights.look(cluster, since)
-    print(f"by the e2e suite alone\n{rights.table(alone)}\n", file=sys.stderr)
-    print(f"by the e2e suite and the scenarios\n{rights.table(both)}", file=sys.stderr)
+            played = rbac_audit.told(rbac_audit.play(ready))
+        both, everything = rbac_audit.look(cluster, since)
+    print(f"by the e2e suite alone\n{rbac_audit.table(alone)}\n", file=sys.stderr)
+    print(f"by the e2e suite and the scenarios\n{rbac_audit.table(both)}", file=sys.stderr)
     print(json.dumps({**tally, **{f"{name} by e2e": value for name, value in suite.items()}, **played, **everything}))
     return 0
 

@@ -8,7 +8,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from proofs.testbed.machine import Machine
+from proofs.testbed.clean_machine import Machine
 
 ROOT = Path(__file__).parents[2]
 TARGETS = ("setup", "check", "test", "test-cluster", "test-e2e")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self, overload
 
 from aiohttp import web
 
-from testbed.faultproxy.exchange import Call, Exchange, Traffic
+from testbed.faultproxy.handler import Call, Exchange, Traffic
 from testbed.faultproxy.rules import Rule, RuleBook
 from testbed.faultproxy.upstream import UpstreamAddress, abort, connect
 

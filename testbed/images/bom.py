@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from testbed.images.catalogue import Definition
+from testbed.images.definitions_loader import Definition
 
 PLACE = "usr/share/kubedl/bom.cdx.json"  # below the root of the file system
 

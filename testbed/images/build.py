@@ -14,12 +14,12 @@ from typing import Any
 
 from testbed.errors import TestbedError
 from testbed.images.bom import PLACE, bill
-from testbed.images.catalogue import Definition
 from testbed.images.debian import add_user, install_packages
-from testbed.images.isolation import run_isolated
+from testbed.images.definitions_loader import Definition
 from testbed.images.layers import write_layer
 from testbed.images.layout import blob, blobs, container_config, share_layers, write_layout
-from testbed.images.trees import changes, snapshot
+from testbed.images.sandbox import run_isolated
+from testbed.images.tree_diff import changes, snapshot
 from testbed.images.wheels import compile_directory, compile_modules, install_wheels
 from testbed.shell import run
 
@@ -40,7 +40,8 @@ def build(definition: Definition, parent: Path | None, scratch: Path, report: Re
     _fill(tree, definition, report)
     with _timed(f"{definition.name}: packing", report):
         layers.append(write_layer(blobs(layout), tree, changes(tree, before)))
-    write_layout(layout, layers, container_settings(definition, container_config(parent) if parent else {}))
+    settings = container_settings(definition, container_config(parent) if parent else {})
+    write_layout(layout, layers, settings, definition.architecture)
     if definition.bill_of_materials:
         shutil.copyfile(tree / PLACE, layout / Path(PLACE).name)
     return layout
@@ -64,7 +65,7 @@ def _fill(tree: Path, definition: Definition, report: Report) -> None:
     name = definition.name
     if definition.packages:
         with _timed(f"{name}: Debian packages", report):
-            install_packages(tree, definition.suite, definition.packages)
+            install_packages(tree, definition.suite, definition.packages, definition.architecture)
     if definition.requirements:
         with _timed(f"{name}: wheels", report):
             install_wheels(tree, definition, definition.requirements)

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from testbed.errors import TestbedError
-from testbed.images.catalogue import User
-from testbed.images.isolation import run_isolated
+from testbed.images.definitions_loader import User
+from testbed.images.sandbox import run_isolated
 
 # Only what no maintainer script reads: bytecode compilation fails if, say, a package's tests are missing.
 _EXCLUDED = (
@@ -22,13 +22,13 @@ _EXCLUDED = (
 )
 
 
-def install_packages(tree: Path, suite: str, packages: Sequence[str]) -> None:
+def install_packages(tree: Path, suite: str, packages: Sequence[str], architecture: str) -> None:
     """Add packages to the tree; an empty one first gets the essential system."""
     if not shutil.which("mmdebstrap"):
         raise TestbedError("mmdebstrap is not installed; images are built with it: apt-get install mmdebstrap")
     occupied = any(tree.iterdir())
     variant = ["--variant=custom", "--skip=check/empty"] if occupied else ["--variant=essential"]
-    options = ["--aptopt=APT::Install-Recommends false", "--dpkgopt=force-unsafe-io"]
+    options = [f"--architectures={architecture}", "--aptopt=APT::Install-Recommends false", "--dpkgopt=force-unsafe-io"]
     options += [f"--dpkgopt=path-exclude={pattern}" for pattern in _EXCLUDED]
     run_isolated(
         *("mmdebstrap", "--mode=root", "--format=directory", *variant, *options),

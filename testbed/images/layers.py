@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, cast
 
 from testbed.errors import TestbedError
-from testbed.images.trees import Changes
+from testbed.images.tree_diff import Changes
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""An image on disk: an OCI layout that holds exactly one image for linux/amd64.
+"""An image on disk: an OCI layout that holds exactly one image for one architecture; `combine` makes one of several.
 
 A layout is complete or absent: `index.json`, which makes it readable, is written last.
 """
@@ -6,6 +6,7 @@ A layout is complete or absent: `index.json`, which makes it readable, is writte
 import hashlib
 import json
 import os
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 from testbed.images.layers import Layer
 
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
+_INDEX = "application/vnd.oci.image.index.v1+json"
 _CONFIG = "application/vnd.oci.image.config.v1+json"
 _LAYER = "application/vnd.oci.image.layer.v1.tar+zstd"
 
@@ -24,10 +26,10 @@ def blobs(layout: Path) -> Path:
     return directory
 
 
-def write_layout(layout: Path, layers: Sequence[Layer], config: Mapping[str, Any]) -> None:
+def write_layout(layout: Path, layers: Sequence[Layer], config: Mapping[str, Any], architecture: str = "amd64") -> None:
     """Complete a layout whose layers are among its blobs; `config` is what a container starts with."""
     image = {
-        "architecture": "amd64",
+        "architecture": architecture,
         "os": "linux",
         "config": config,
         "rootfs": {"type": "layers", "diff_ids": [layer.diff_id for layer in layers]},
@@ -38,9 +40,21 @@ def write_layout(layout: Path, layers: Sequence[Layer], config: Mapping[str, Any
         "config": _write_blob(layout, _CONFIG, image),
         "layers": [{"mediaType": _LAYER, "digest": layer.digest, "size": layer.size} for layer in layers],
     }
-    index = {"schemaVersion": 2, "manifests": [_write_blob(layout, MANIFEST, manifest)]}
-    (layout / "oci-layout").write_text('{"imageLayoutVersion": "1.0.0"}')
-    (layout / "index.json").write_text(json.dumps(index))
+    _complete(layout, _write_blob(layout, MANIFEST, manifest))
+
+
+def combine(layouts: Mapping[str, Path], target: Path, name: str) -> None:
+    """One image for several architectures, which loads under this name, from layouts of one each."""
+    manifests = []
+    for architecture, layout in layouts.items():
+        for file in blobs(layout).iterdir():
+            shutil.copyfile(file, blobs(target) / file.name)
+        described = json.loads((layout / "index.json").read_text())["manifests"][0]
+        manifests.append(described | {"platform": {"architecture": architecture, "os": "linux"}})
+    index = _write_blob(target, _INDEX, {"schemaVersion": 2, "mediaType": _INDEX, "manifests": manifests})
+    # The first is read by containerd (`ctr images import`, `kind load`), the second by skopeo.
+    names = {"io.containerd.image.name": f"docker.io/library/{name}", "org.opencontainers.image.ref.name": name}
+    _complete(target, index | {"annotations": names})
 
 
 def manifest_digest(layout: Path) -> str:
@@ -76,6 +90,11 @@ def share_layers(source: Path, target: Path) -> list[Layer]:
 def blob(layout: Path, layer: Layer) -> Path:
     """The file of a layer."""
     return blobs(layout) / layer.digest.removeprefix("sha256:")
+
+
+def _complete(layout: Path, entry: Mapping[str, Any]) -> None:
+    (layout / "oci-layout").write_text('{"imageLayoutVersion": "1.0.0"}')
+    (layout / "index.json").write_text(json.dumps({"schemaVersion": 2, "manifests": [entry]}))
 
 
 def _image(layout: Path) -> dict[str, Any]:

@@ -9,8 +9,8 @@ import hashlib
 import sys
 from collections.abc import Sequence
 
-from testbed.images.catalogue import Catalogue, Definition
-from testbed.images.wheels import PLATFORM
+from testbed.images.definitions_loader import Catalogue, Definition
+from testbed.images.wheels import PLATFORMS
 from testbed.shell import run
 
 
@@ -40,7 +40,7 @@ def _lock(definition: Definition) -> None:
         # From its own directory, so that no path of this machine gets into the file.
         *("env", f"--chdir={definition.file.parent}", sys.executable, "-m", "uv", "pip", "compile"),
         *("--quiet", "--generate-hashes", "--no-header", "--only-binary", ":all:"),
-        *("--python-version", definition.python, "--python-platform", PLATFORM, *omissions),
+        *("--python-version", definition.python, "--python-platform", PLATFORMS["amd64"], *omissions),
         f"{definition.name}.requirements.in",
         timeout=600,
     )

@@ -9,11 +9,11 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from testbed.images.catalogue import Definition
-from testbed.images.isolation import run_isolated
+from testbed.images.definitions_loader import Definition
+from testbed.images.sandbox import run_isolated
 
 # Covers every tag up to the glibc of the oldest release in the definitions.
-PLATFORM = "x86_64-manylinux_2_34"
+PLATFORMS = {"amd64": "x86_64-manylinux_2_34", "arm64": "aarch64-manylinux_2_34"}
 
 # Some wheels hold templates that no Python can compile; compile_dir passes over them.
 _COMPILE_DIRECTORY = """
@@ -34,7 +34,8 @@ def install_wheels(tree: Path, definition: Definition, requirements: Path) -> No
     site = tree / definition.site
     run_isolated(
         *(sys.executable, "-m", "uv", "pip", "install", "--quiet", "--no-deps", "--require-hashes"),
-        *("--only-binary", ":all:", "--python-version", definition.python, "--python-platform", PLATFORM),
+        *("--only-binary", ":all:", "--python-version", definition.python, "--python-platform"),
+        PLATFORMS[definition.architecture],
         # Linked files would be the cache's own, and a patch would change them there.
         *("--link-mode", "copy", "--target", str(site), "--requirements", str(requirements)),
     )

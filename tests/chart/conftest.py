@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.helm import Helm
+from harness.drivers.helm import Helm
 
 
 @pytest.fixture(scope="session")

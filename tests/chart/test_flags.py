@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from devtools.flags import OF_THE_CHART, flags
-from harness.helm import Helm
-from kubedl.api.model_volumes import FileSystems
-from kubedl.cache.host_paths import HostPaths
-from kubedl.main.operator import parser
-from kubedl.serving import queries
-from kubedl.serving.traffic import GatewayRef
+from harness.drivers.helm import Helm
+from kubedl.datasets.host_paths import HostPaths
+from kubedl.entrypoints.operator import parser
+from kubedl.podspec.model_volumes import FileSystems
+from kubedl.serving.rollout import promql
+from kubedl.serving.routing import GatewayRef
 from testbed.errors import TestbedError
 from tests.chart.rendered import arguments, the
 
@@ -33,11 +33,11 @@ SAMPLES: dict[str, tuple[Any, Any]] = {
     "clusterDomain": ("example.org", "example.org"),
     "gitImage": ("hub:5000/it's#git:1", "hub:5000/it's#git:1"),
     "packerImage": ("hub:5000/packer@sha256:0", "hub:5000/packer@sha256:0"),
+    "packerPullSecrets": ("hub,mirror.example", ("hub", "mirror.example")),
     "gateway": ("infra/public/https", GatewayRef("public", "infra", "https")),
     "inferenceDomain": ("models.example.org", "models.example.org"),
     "prometheus": (PROMETHEUS, PROMETHEUS),
-    "gatewayMetrics": ("http://traefik.infra:9100/metrics", "http://traefik.infra:9100/metrics"),
-    "analysisQueries": ("istio", queries.ISTIO),
+    "analysisQueries": ("istio", promql.ISTIO),
     "efsFileSystems": ("fs-1,team/fs-2", FileSystems.parse("fs-1,team/fs-2")),
     "cacheHostPaths": ("/mnt/data", HostPaths.parse("/mnt/data")),
     "omitRunAsUser": (True, True),
@@ -78,11 +78,9 @@ def test_one_namespace_is_an_option_too(helm: Helm) -> None:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"prometheus": PROMETHEUS, "gatewayMetrics": "http://traefik:9100"}, "gatewayMetrics': value must be ''"),
         ({"analysisQueries": "istio"}, "/operator/prometheus'"),
-        ({"analysisQueries": "istio", "gatewayMetrics": "http://traefik:9100"}, "/operator/prometheus'"),
         ({"prometheus": "prometheus:9090"}, "/operator/prometheus'"),
-        ({"gatewayMetrics": "traefik:9100"}, "/operator/gatewayMetrics'"),
+        ({"gatewayMetrics": "http://traefik:9100"}, "gatewayMetrics"),
         ({"gateway": "public"}, "operator.gateway: write NAMESPACE/NAME"),
         ({"gateway": "a/b/c/d"}, "operator.gateway: write NAMESPACE/NAME"),
         ({"gateway": "infra/"}, "operator.gateway: write NAMESPACE/NAME"),
@@ -98,6 +96,7 @@ def test_one_namespace_is_an_option_too(helm: Helm) -> None:
         ({"inferenceDomain": "*.example.org"}, "/operator/inferenceDomain'"),
         ({"efsFileSystems": "arn:aws:1"}, "/operator/efsFileSystems'"),
         ({"cacheHostPaths": "data"}, "/operator/cacheHostPaths'"),
+        ({"packerPullSecrets": "Hub"}, "/operator/packerPullSecrets'"),
         ({"leaseSeconds": 10}, "less than leaseSeconds"),
         ({"leaseRetrySeconds": 5}, "more than twice leaseRetrySeconds"),
     ],

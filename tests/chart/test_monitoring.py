@@ -10,7 +10,7 @@ import yaml
 
 from devtools.dashboard import RATE, panels
 from devtools.metrics import found
-from harness.helm import CHART, Helm
+from harness.drivers.helm import CHART, Helm
 from testbed import tools
 from testbed.api import Object
 from testbed.shell import run
@@ -77,7 +77,7 @@ def test_prometheus_understands_every_question_of_the_board(promtool: str, tmp_p
         ("Model versions", 'kubedl_model_versions{%s, phase="ImageBuilding"}', '{phase="ImageBuilding"}'),
         ("Inferences", 'kubedl_inferences{%s, ready="true"}', '{ready="true"}'),
         ("Replicas and other pods", 'kubedl_cache_objects{%s, resource="pods"}', '{resource="pods"}'),
-        ("Objects in caches", 'kubedl_cache_objects{%s, resource="pods"}', '{resource="pods"}'),
+        ("Objects in informer caches", 'kubedl_cache_objects{%s, resource="pods"}', '{resource="pods"}'),
         ("Waiting for a reconcile", 'kubedl_queue_depth{%s, controller="TFJob"}', '{controller="TFJob"}'),
     ],
 )

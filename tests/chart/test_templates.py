@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 import yaml
 
-from harness.helm import CHART, Helm
-from harness.installation import ROLES
-from kubedl.main.findings import Finding, render
+from harness.drivers.helm import CHART, Helm
+from harness.drivers.installation import ROLES
+from kubedl.entrypoints.cluster_report import ClusterReport, render
 from testbed.api import Object
 from testbed.errors import TestbedError
-from tests import guide
+from tests import howto_page
 from tests.chart.rendered import arguments, the
 
 EVERYTHING: dict[str, Any] = {
@@ -78,7 +78,7 @@ def test_the_lease_is_that_of_who_is_served(helm: Helm, namespace: str, lease: s
 @pytest.mark.parametrize(("namespace", "kind"), [("", "ClusterRole"), ("team-a", "Role")])
 def test_the_operator_may_be_given_further_rights(helm: Helm, namespace: str, kind: str) -> None:
     """Those of the page about frameworks of one's own, behind all others."""
-    values = yaml.safe_load(guide.sections("add-a-framework.md")["With the chart"].files["values.yaml"])
+    values = yaml.safe_load(howto_page.sections("add-a-framework.md")["With the chart"].files["values.yaml"])
     before = _rules(helm.template({"namespace": namespace}), kind, "kubedl-operator")
     after = _rules(helm.template({"namespace": namespace, **values}), kind, "kubedl-operator")
     assert after == [*before, *values["rbac"]["extraRules"]]
@@ -121,7 +121,7 @@ def test_roles_for_the_whole_cluster_are_known_to_the_harness(helm: Helm) -> Non
         {"operator": {"workers": "many"}},
         {"operator": {"logFormat": "xml"}},
         {"image": {"digest": "latest"}},
-        {"metrics": {"rules": {"enabled": True}}},
+        {"metrics": {"rules": {"make": True}}},
         {"namespace": "Team A"},
         {"extraVolumeMounts": [{"name": "queries"}]},
         {"networkPolicy": {"apiServerPorts": []}},
@@ -205,10 +205,10 @@ def test_an_image_must_be_named(helm: Helm) -> None:
 
 def test_the_notes_show_the_table_of_what_was_found() -> None:
     """Wherever in the log it is, and nothing else of it."""
-    table = render([Finding("Kubernetes", "on", "v1"), Finding("kinds", "on", "TFJob")])
+    table = render([ClusterReport("Kubernetes", "on", "v1"), ClusterReport("kinds", "on", "TFJob")])
     for place in (CHART / "templates/NOTES.txt", CHART.parents[1] / "docs/operations/install.md"):
         [command] = re.findall(r"logs deployment/.*\| (sed .*)", place.read_text())
-        log = f'{{"event": "started"}}\n{table}\n{{"event": "took the lease"}}\n'
+        log = f'{{"event": "started"}}\n{table}\n{{"event": "acquired the lease"}}\n'
         shown = subprocess.run(shlex.split(command), input=log, capture_output=True, text=True, check=True)
         assert shown.stdout.strip() == table.strip()
 
@@ -224,9 +224,7 @@ def test_the_network_policy_lets_through_what_the_operator_is_told_of(helm: Helm
     policy = the(helm.template({"networkPolicy": {"extraEgress": [further]}}), "NetworkPolicy")
     assert policy["spec"]["egress"][-1] == further
     for address, port in (("http://p", 80), ("https://p.x", 443), ("http://p:81/sub:9", 81)):
-        [policy] = [
-            one for one in helm.template({"operator": {"gatewayMetrics": address}}) if one["kind"] == "NetworkPolicy"
-        ]
+        policy = the(helm.template({"operator": {"prometheus": address}}), "NetworkPolicy")
         assert policy["spec"]["egress"][-1] == {"ports": [{"port": port}]}
 
 
@@ -264,9 +262,11 @@ def test_two_releases_share_no_name(helm: Helm) -> None:
 def test_every_value_is_used_by_a_template() -> None:
     """One that does nothing would be a promise that nobody keeps."""
     used = "".join(path.read_text() for path in (CHART / "templates").rglob("*") if path.is_file())
+    aliases = yaml.safe_load((CHART / "files/aliases.yaml").read_text())["aliases"]
+    used += "".join(f" .Values.{'.'.join([*one.get('within', ()), one['alias']])} " for one in aliases)
     given = yaml.safe_load((CHART / "values.yaml").read_text())
     places = [f".Values.{name}" for name in given]
-    for section in ("metrics", "networkPolicy", "trial", "flowSchema", "people", "crds", "rbac"):
+    for section in ("metrics", "networkPolicy", "test", "flowSchema", "crds", "rbac", "service", "serviceAccount"):
         places += [f".Values.{section}.{name}" for name in given[section]]
     assert [place for place in places if not re.search(rf"{re.escape(place)}\b", used)] == []
 

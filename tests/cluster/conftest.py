@@ -4,8 +4,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.stage import Stage, stage
+from harness.drivers.environment import Stage, stage
 from testbed.cluster import Cluster
+from tests import sampling
+
+
+def pytest_report_header() -> str:
+    """By which a failed sample is repeated."""
+    return f"SEED={sampling.seed()}"
 
 
 @pytest.fixture(scope="session")

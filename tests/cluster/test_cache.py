@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from harness.fluid import PlayedFluid
-from harness.proxied import ProxiedOperator
+from harness.drivers.environment import Stage
+from harness.drivers.proxied_operator import ProxiedOperator
+from harness.fakes.fluid import PlayedFluid
 from harness.scenarios.cache import DESCRIBED, NAME
-from harness.stage import Stage
-from harness.world import World, job_body
-from kubedl.api.cache import CACHE_BACKENDS
-from kubedl.cache import fluid
-from kubedl.cache.host_paths import HostPaths
-from kubedl.cache.plan import Sight, decide
-from kubedl.wire import codec
+from harness.scenarios.driver import ScenarioDriver, job_body
+from kubedl.api.cachebackend import CACHE_BACKENDS
+from kubedl.datasets import fluid_objects
+from kubedl.datasets.host_paths import HostPaths
+from kubedl.datasets.plan import Observed, plan
+from kubedl.kube import codec
 from testbed.api import ApiError, Object
 from tests.training_builders import NOW
 
@@ -25,12 +25,12 @@ JUICEFS = {"fluid": {"juiceFSRuntime": {"replicas": 2, "tieredStorage": [{"mediu
 
 
 @pytest.fixture
-def world(ready_stage: Stage, namespace: str) -> Iterator[World]:
+def world(ready_stage: Stage, namespace: str) -> Iterator[ScenarioDriver]:
     """A namespace that an operator serves."""
     arguments = ("--no-leader-election", "--namespace", namespace)
     with ProxiedOperator(ready_stage, namespace, arguments) as operator:
         operator.start()
-        yield World(ready_stage.sightings, namespace, ready_stage.node, tend=operator.insist)
+        yield ScenarioDriver(ready_stage.watcher, namespace, ready_stage.node, tend=operator.insist)
 
 
 def body(**spec: object) -> Object:
@@ -53,12 +53,12 @@ def alluxio(**fields: object) -> Object:
     [
         ({"dataset": None}, "spec: Invalid value: dataset and cacheEngine belong together"),
         ({"dataset": {"dataSources": []}}, "spec.dataset.dataSources in body should have at least 1 items"),
-        ({"cacheEngine": {}}, "spec.cacheEngine.fluid: Required value: fluid"),
-        ({"cacheEngine": {"fluid": {}}}, "spec.cacheEngine.fluid: Invalid value: exactly one of alluxioRuntime"),
+        ({"cacheEngine": {}}, "spec.cacheEngine.fluid: Required value: set fluid"),
+        ({"cacheEngine": {"fluid": {}}}, "spec.cacheEngine.fluid: Invalid value: set exactly one of alluxioRuntime"),
         (alluxio(tieredStorage=[{"mediumType": "RAM"}]), 'Unsupported value: "RAM"'),
-        (alluxio(tieredStorage=[{"mediumType": "MEM", "quota": "much"}]), "quota: Invalid value: an amount of data"),
-        (alluxio(tieredStorage=[{"mediumType": "MEM", "quota": "0"}]), "quota: Invalid value: an amount of data"),
-        ({"name": "other"}, "spec.name: Invalid value: the name of the backend itself"),
+        (alluxio(tieredStorage=[{"mediumType": "MEM", "quota": "much"}]), "quota: Invalid value: a quantity"),
+        (alluxio(tieredStorage=[{"mediumType": "MEM", "quota": "0"}]), "quota: Invalid value: a quantity"),
+        ({"name": "other"}, "spec.name: Invalid value: must equal metadata.name"),
         ({"options": {"idleTime": -1}}, "spec.options.idleTime in body should be greater than or equal to 0"),
     ],
 )
@@ -74,10 +74,13 @@ def test_a_backend_that_cannot_be_had_is_refused(
 @pytest.mark.parametrize(
     ("wish", "text"),
     [
-        ({"mountPath": "/data"}, "spec.cacheBackend.name: Invalid value: the name of a CacheBackend"),
-        ({"name": NAME}, "spec.cacheBackend.mountPath: Invalid value: the directory in which containers find"),
+        ({"mountPath": "/data"}, "spec.cacheBackend.name: Invalid value: Fluid's objects have the same name"),
+        ({"name": NAME}, "spec.cacheBackend.mountPath: Invalid value: the mount path of the data"),
         ({"name": NAME, "mountPath": "data"}, "spec.cacheBackend.mountPath: Invalid value"),
-        ({"name": "job", "mountPath": "/data"}, "spec.cacheBackend.name: Invalid value: a name other than the job's"),
+        (
+            {"name": "job", "mountPath": "/data"},
+            "spec.cacheBackend.name: Invalid value: must differ from the name of the job",
+        ),
         (
             {"name": NAME, "mountPath": "/data", **alluxio()},
             "spec.cacheBackend: Invalid value: dataset and cacheEngine",
@@ -98,8 +101,8 @@ def test_a_cache_is_made_once(ready_stage: Stage, namespace: str) -> None:
     """An edit that nobody would act on is refused; how long it lives can be changed."""
     place = CACHES.format(namespace)
     ready_stage.cluster.api.create(place, body())
-    server = ready_stage.sightings.connection
-    with pytest.raises(ApiError, match="a cache is made once"):
+    server = ready_stage.watcher.connection
+    with pytest.raises(ApiError, match="immutable: create a new CacheBackend"):
         server.patch(f"{place}/{NAME}", {"spec": alluxio(replicas=7)})
     server.patch(f"{place}/{NAME}", {"spec": {"options": {"idleTime": 5}}})
 
@@ -110,8 +113,10 @@ def test_fluids_own_definitions_take_what_is_made(ready_stage: Stage, namespace:
     api = ready_stage.cluster.api
     made = api.create(f"{CACHES.format(namespace)}?{TRY}", body(cacheEngine=engine))
     backend = CACHE_BACKENDS.decoder.decode(codec.encode(made))
-    sight = Sight(backend, (), None, None, None, installed=True, now=NOW, host_paths=HostPaths.parse("/var/cache"))
-    creations = decide(sight).creations
+    observed = Observed(
+        backend, (), None, None, None, installed=True, now=NOW, host_paths=HostPaths.parse("/var/cache")
+    )
+    creations = plan(observed).creations
     assert len(creations) == 2
     for resource, rendered in creations:
         taken = api.create(f"{resource.path(namespace)}?{TRY}", rendered)
@@ -119,7 +124,7 @@ def test_fluids_own_definitions_take_what_is_made(ready_stage: Stage, namespace:
         assert {name: taken["spec"].get(name) for name in kept} == {name: rendered["spec"].get(name) for name in kept}
 
 
-def test_a_job_mounts_its_cache_in_every_pod(world: World, ready_stage: Stage) -> None:
+def test_a_job_mounts_its_cache_in_every_pod(world: ScenarioDriver, ready_stage: Stage) -> None:
     """After it has waited for it; the users of the cache are counted."""
     wish = {"name": NAME, "mountPath": "/data", **DESCRIBED}
     job = world.create("TFJob", "cached", {"Worker": 2}, restartScope="Replica", cacheBackend=wish)
@@ -133,13 +138,13 @@ def test_a_job_mounts_its_cache_in_every_pod(world: World, ready_stage: Stage) -
     played.until_cache(usedBy=["cached"], usedNum=1)
     job.fail("worker-1", 137)
     job.until_pods(worker_0=0, worker_1=1)
-    for found in ready_stage.sightings.all("pods", world.namespace).values():
+    for found in ready_stage.watcher.all("pods", world.namespace).values():
         [container] = found["spec"]["containers"]
         assert {"name": "cachevolume", "mountPath": "/data"} in container["volumeMounts"]
         assert {"name": "KUBEDL_CACHE_NAME", "value": NAME} in container["env"]
         assert {"name": "cachevolume", "persistentVolumeClaim": {"claimName": NAME}} in found["spec"]["volumes"]
     owners = [
         (played.get(kind) or {})["metadata"]["ownerReferences"][0]["kind"]
-        for kind in ("datasets", fluid.ALLUXIO.plural)
+        for kind in ("datasets", fluid_objects.ALLUXIO.plural)
     ]
     assert owners == ["CacheBackend"] * 2

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from harness import audit
-from harness.front import TLSFront
-from harness.operator import USER, Operator
+from harness.drivers import audit_log
+from harness.drivers.operator_process import USER, Operator
+from harness.drivers.tls_front import TLSFront
 from testbed.cluster import Cluster
 from testbed.waiting import until
 from tests.authorities import BareAuthority, served_by, written
@@ -54,7 +54,7 @@ def shown(authority: BareAuthority, directory: Path) -> ssl.SSLContext:
 
 def test_the_operator_is_ready_behind_a_bare_authority(cluster: Cluster, namespace: str, tmp_path: Path) -> None:
     """With the Python of the tests; the one of the image is tried where the image is installed (tests/e2e/install)."""
-    authority, files = BareAuthority.made(), Files(tmp_path)
+    authority, files = BareAuthority.create(), Files(tmp_path)
     files.put(authority)
     with TLSFront(cluster, shown(authority, tmp_path), user=USER) as front:
         files.point_at(front.url)
@@ -72,7 +72,7 @@ def test_certificates_are_replaced_under_a_running_operator(
     The files are replaced before the server in every other turn; else after the operator has met the new server, as
     where a kubelet is late.
     """
-    authority, files, since = BareAuthority.made(), Files(tmp_path), audit.now()
+    authority, files, since = BareAuthority.create(), Files(tmp_path), audit_log.now()
     files.put(authority)
     team, names = Team(cluster, namespace), [f"job-{number}" for number in range(ROTATIONS * BATCH)]
     with TLSFront(cluster, shown(authority, tmp_path), user=USER) as front:
@@ -82,7 +82,7 @@ def test_certificates_are_replaced_under_a_running_operator(
         ) as operator:
             process = operator.pid
             for turn in range(ROTATIONS):
-                authority, said = BareAuthority.made(), len(operator.log())
+                authority, said = BareAuthority.create(), len(operator.log())
                 if turn % 2 == 0:
                     files.put(authority)
                 team.create(*(job(name, "none") for name in names[turn * BATCH : (turn + 1) * BATCH]))
@@ -97,7 +97,7 @@ def test_certificates_are_replaced_under_a_running_operator(
             operator.insist()
             assert operator.pid == process
     assert not team.states()["Failed"]
-    writes = [write for write in audit.writes(cluster, USER, since) if write.namespace == namespace]
+    writes = [write for write in audit_log.writes(cluster, USER, since) if write.namespace == namespace]
     made = Counter(write.name for write in writes if (write.verb, write.resource, write.code) == CREATED)
     record_property("jobs", len(names))
     record_property("made twice", sum(count > 1 for count in made.values()))

@@ -20,12 +20,12 @@ from kubedl.kube.errors import (
     InvalidError,
     NotFoundError,
     UnauthorizedError,
-    UnsureError,
+    UnknownOutcomeError,
 )
-from kubedl.kube.watch import Scope, Step
-from kubedl.runtime.events import Recorder, Reference
-from kubedl.wire.core import EVENTS, LEASES, PODS, Lease
-from kubedl.wire.meta import NOTHING, Key, ObjectMeta, ObjectT, Record, Resource
+from kubedl.kube.types.core import EVENTS, LEASES, PODS, Lease
+from kubedl.kube.types.meta import NOTHING, ObjectKey, ObjectMeta, ObjectT, Record, Resource
+from kubedl.kube.watch import ListOptions, WatchEvent
+from kubedl.runtime.events import EventRecorder, ObjectReference
 from testbed.cluster import Cluster
 from testbed.faultproxy import DropAfterCommit, FaultProxy, Freeze, Match
 from testbed.faults import Faults
@@ -62,7 +62,7 @@ def calls() -> Counted:
 
 @pytest.fixture
 async def client(cluster: Cluster, calls: Counted) -> AsyncIterator[Client]:
-    made = Client(credentials.load(str(cluster.kubeconfig)), told=calls.told)
+    made = Client(credentials.load(str(cluster.kubeconfig)), on_request=calls.told)
     yield made
     await made.close()
 
@@ -79,7 +79,7 @@ async def through(cluster: Cluster, proxy: FaultProxy, tmp_path: Path) -> AsyncI
 
 
 async def test_an_object_is_made_read_changed_and_deleted(client: Client, namespace: str) -> None:
-    key = Key(namespace, "a")
+    key = ObjectKey(namespace, "a")
     made = await client.create(CONFIG_MAPS, namespace, {"metadata": {"name": "a"}, "data": {"x": "1", "y": "1"}})
     assert isinstance(made.metadata.creation_timestamp, datetime)
     assert await client.get(CONFIG_MAPS, key) == made
@@ -95,7 +95,7 @@ async def test_an_object_is_made_read_changed_and_deleted(client: Client, namesp
 
 async def test_a_change_of_what_is_no_longer_so_is_refused(client: Client, namespace: str) -> None:
     """The version in a merge patch is a condition: what two candidates for a lease rely on."""
-    key = Key(namespace, "a")
+    key = ObjectKey(namespace, "a")
     made = await client.create(CONFIG_MAPS, namespace, {"metadata": {"name": "a"}})
     guard = {"resourceVersion": made.metadata.resource_version}
     outcomes = await asyncio.gather(
@@ -107,7 +107,7 @@ async def test_a_change_of_what_is_no_longer_so_is_refused(client: Client, names
 
 async def test_a_change_meant_for_a_namesake_is_refused(client: Client, namespace: str) -> None:
     """Deleted and made again meanwhile: uid and version in the patch are those of the one that is gone."""
-    key = Key(namespace, "a")
+    key = ObjectKey(namespace, "a")
     old = await client.create(CONFIG_MAPS, namespace, {"metadata": {"name": "a"}})
     await client.delete(CONFIG_MAPS, key, old.metadata.uid)
     new = await client.create(CONFIG_MAPS, namespace, {"metadata": {"name": "a"}})
@@ -121,7 +121,7 @@ async def test_a_change_meant_for_a_namesake_is_refused(client: Client, namespac
 
 
 async def test_apply_owns_its_fields_and_no_others(client: Client, cluster: Cluster, namespace: str) -> None:
-    key = Key(namespace, "applied")
+    key = ObjectKey(namespace, "applied")
 
     async def apply(data: dict[str, str]) -> ConfigMap:
         body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "applied"}, "data": data}
@@ -153,7 +153,7 @@ async def test_the_answer_to_a_pods_deletion_is_of_that_moment(
         made = await client.patch(PODS, made.metadata.key, {"status": {"phase": "Failed"}}, subresource="status")
     last = await client.delete(PODS, made.metadata.key, made.metadata.uid, grace_seconds=grace)
     assert last is not None
-    gone = await _seen(client, PODS, Scope(namespace), made.metadata.resource_version, "DELETED")
+    gone = await _seen(client, PODS, ListOptions(namespace), made.metadata.resource_version, "DELETED")
     assert gone.metadata.name == "a"
     assert int(last.metadata.resource_version) > int(made.metadata.resource_version)
     assert last.metadata.resource_version == gone.metadata.resource_version
@@ -179,7 +179,7 @@ async def test_without_rights_a_call_is_forbidden(cluster: Cluster, namespace: s
     cluster.authority.issue(f"nobody-{namespace}", Identity("nobody"))
     nobody = Client(credentials.load(str(cluster.authority.kubeconfig(f"nobody-{namespace}"))))
     with pytest.raises(ForbiddenError, match="cannot get resource"):
-        await nobody.get(CONFIG_MAPS, Key(namespace, "a"))
+        await nobody.get(CONFIG_MAPS, ObjectKey(namespace, "a"))
     await nobody.close()
 
 
@@ -194,11 +194,11 @@ async def test_a_replaced_token_is_used_when_the_old_one_is_refused(
     (tmp_path / "kubeconfig").write_text(yaml.safe_dump(config))
     account = Client(credentials.load(str(tmp_path / "kubeconfig")))
     with pytest.raises(UnauthorizedError):
-        await account.get(CONFIG_MAPS, Key(namespace, "a"))
+        await account.get(CONFIG_MAPS, ObjectKey(namespace, "a"))
     cluster.kubectl("-n", namespace, "create", "serviceaccount", "robot")
     file.write_text(cluster.kubectl("-n", namespace, "create", "token", "robot"))
     with pytest.raises(ForbiddenError, match=f"system:serviceaccount:{namespace}:robot"):
-        await account.get(CONFIG_MAPS, Key(namespace, "a"))
+        await account.get(CONFIG_MAPS, ObjectKey(namespace, "a"))
     await account.close()
 
 
@@ -206,14 +206,14 @@ async def test_a_long_list_is_read_in_pages(client: Client, calls: Counted, name
     """1,200 objects are three pages, of one moment; the start of a watch brings the same without pages."""
     await _make_leases(client, namespace, 1200)
     calls.verbs.clear()
-    version, steps = await watch.objects(client, LEASES, Scope(namespace))
+    version, steps = await watch.list_all(client, LEASES, ListOptions(namespace))
     assert calls.verbs == ["list"] * 3
     assert {step.metadata.name for step in steps} == {f"lease-{number}" for number in range(1200)}
     assert len(steps) == 1200
     assert int(version) >= max(int(step.metadata.resource_version) for step in steps)
 
-    initial: list[Step[Lease]] = []
-    async with aclosing(watch.changes(client, LEASES, Scope(namespace), None, DEADLINE)) as events:
+    initial: list[WatchEvent[Lease]] = []
+    async with aclosing(watch.watch(client, LEASES, ListOptions(namespace), None, DEADLINE)) as events:
         while not (initial and initial[-1].ends_initial_events):
             initial += await anext(events)
     assert {step.metadata.key: step.object for step in initial[:-1]} == {s.metadata.key: s.object for s in steps}
@@ -223,11 +223,11 @@ async def test_a_long_list_is_read_in_pages(client: Client, calls: Counted, name
 async def test_only_what_has_the_label_is_seen(client: Client, namespace: str) -> None:
     for name, labels in (("a", {"team": "x"}), ("b", {"team": "y"}), ("c", {})):
         await client.create(CONFIG_MAPS, namespace, {"metadata": {"name": name, "labels": labels}})
-    version, steps = await watch.objects(client, CONFIG_MAPS, Scope(namespace, "team in (x,y)"))
+    version, steps = await watch.list_all(client, CONFIG_MAPS, ListOptions(namespace, "team in (x,y)"))
     assert [step.metadata.name for step in steps] == ["a", "b"]
-    await client.patch(CONFIG_MAPS, Key(namespace, "a"), {"metadata": {"labels": {"team": None}}})
+    await client.patch(CONFIG_MAPS, ObjectKey(namespace, "a"), {"metadata": {"labels": {"team": None}}})
     # Losing the label is being gone for whoever watches it.
-    gone = await _seen(client, CONFIG_MAPS, Scope(namespace, "team in (x,y)"), version, "DELETED")
+    gone = await _seen(client, CONFIG_MAPS, ListOptions(namespace, "team in (x,y)"), version, "DELETED")
     assert gone.metadata.name == "a"
 
 
@@ -236,18 +236,18 @@ async def test_after_compaction_an_old_version_is_gone(
     cluster: Cluster, client: Client, faults: Faults, namespace: str
 ) -> None:
     """The watch says so by a typed error, and the list that follows brings a version that works."""
-    old, _ = await watch.objects(client, CONFIG_MAPS, Scope(namespace))
+    old, _ = await watch.list_all(client, CONFIG_MAPS, ListOptions(namespace))
     for number in range(3):
         await client.create(CONFIG_MAPS, namespace, {"metadata": {"name": f"later-{number}"}})
     faults.compact()
     faults.restart("kube-apiserver")
     with pytest.raises(GoneError):
-        async for _ in watch.changes(client, CONFIG_MAPS, Scope(namespace), old, DEADLINE):
+        async for _ in watch.watch(client, CONFIG_MAPS, ListOptions(namespace), old, DEADLINE):
             pass
-    version, steps = await watch.objects(client, CONFIG_MAPS, Scope(namespace))
+    version, steps = await watch.list_all(client, CONFIG_MAPS, ListOptions(namespace))
     assert [step.metadata.name for step in steps][-3:] == ["later-0", "later-1", "later-2"]
     await client.create(CONFIG_MAPS, namespace, {"metadata": {"name": "newest"}})
-    assert (await _seen(client, CONFIG_MAPS, Scope(namespace), version, "ADDED")).metadata.name == "newest"
+    assert (await _seen(client, CONFIG_MAPS, ListOptions(namespace), version, "ADDED")).metadata.name == "newest"
 
 
 async def test_a_deletion_whose_answer_was_lost_is_not_sent_again(
@@ -256,7 +256,7 @@ async def test_a_deletion_whose_answer_was_lost_is_not_sent_again(
     made = await client.create(CONFIG_MAPS, namespace, {"metadata": {"name": "a"}})
     await through.get(CONFIG_MAPS, made.metadata.key)  # a connection that is reused
     proxy.inject(Match(verb="delete", resource="configmaps"), DropAfterCommit())
-    with pytest.raises(UnsureError):
+    with pytest.raises(UnknownOutcomeError):
         await through.delete(CONFIG_MAPS, made.metadata.key, made.metadata.uid)
     assert [call.verb for call in proxy.calls].count("delete") == 1
     with pytest.raises(NotFoundError):
@@ -266,21 +266,21 @@ async def test_a_deletion_whose_answer_was_lost_is_not_sent_again(
 async def test_a_watch_that_hangs_is_noticed(through: Client, proxy: FaultProxy, namespace: str) -> None:
     """No FIN, no bytes: as after a load balancer forgot the connection."""
     proxy.inject(Match(verb="watch", resource="configmaps"), Freeze())
-    with pytest.raises(UnsureError, match="watch of configmaps"):
-        async for _ in watch.changes(through, CONFIG_MAPS, Scope(namespace), None, silence=1):
+    with pytest.raises(UnknownOutcomeError, match="watch of configmaps"):
+        async for _ in watch.watch(through, CONFIG_MAPS, ListOptions(namespace), None, silence=1):
             pass
 
 
 async def test_events_are_what_describe_shows(client: Client, cluster: Cluster, namespace: str) -> None:
     """Through the real validation, with the count of a restarted recorder going on."""
     made = await client.create(CONFIG_MAPS, namespace, {"metadata": {"name": "a"}})
-    about = Reference("v1", "ConfigMap", namespace, "a", made.metadata.uid)
+    about = ObjectReference("v1", "ConfigMap", namespace, "a", made.metadata.uid)
     for expected in (2, 4):
-        recorder = Recorder(client, instance="operator-0")
+        recorder = EventRecorder(client, instance="operator-0")
         sending = asyncio.ensure_future(recorder.run())
         for _ in range(2):
             recorder.event(about, "Warning", "TooLate", "the train has left")
-        async with aclosing(watch.changes(client, EVENTS, Scope(namespace), None, DEADLINE)) as events:
+        async with aclosing(watch.watch(client, EVENTS, ListOptions(namespace), None, DEADLINE)) as events:
             while expected not in {step.object.count for step in await anext(events) if step.object is not None}:
                 pass
         sending.cancel()
@@ -294,9 +294,11 @@ def _pod(node: str) -> dict[str, Any]:
     return body | {"spec": body["spec"] | {"nodeName": node}}
 
 
-async def _seen(client: Client, resource: Resource[ObjectT], scope: Scope, version: str, kind: str) -> Step[ObjectT]:
+async def _seen(
+    client: Client, resource: Resource[ObjectT], scope: ListOptions, version: str, kind: str
+) -> WatchEvent[ObjectT]:
     """The first step of that kind after a version."""
-    async with aclosing(watch.changes(client, resource, scope, version, DEADLINE)) as events:
+    async with aclosing(watch.watch(client, resource, scope, version, DEADLINE)) as events:
         while True:
             for step in await anext(events):
                 if step.type == kind:

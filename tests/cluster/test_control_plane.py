@@ -7,7 +7,7 @@ import urllib.request
 
 import pytest
 
-from harness import audit
+from harness.drivers import audit_log
 from testbed.api import Api, ApiError
 from testbed.cluster import Cluster
 from testbed.pki import Identity
@@ -47,8 +47,8 @@ def test_whoever_asks_with_a_pods_token_is_in_the_audit_log(cluster: Cluster, na
     with pytest.raises(urllib.error.HTTPError, match="403"):
         urllib.request.build_opener(urllib.request.ProxyHandler({}), trusting).open(request, timeout=10)
     user = f"system:serviceaccount:{namespace}:curious"
-    until("the question in the audit log", lambda: audit.requests(cluster, user), deadline=10)
-    [asked] = audit.requests(cluster, user)
+    until("the question in the audit log", lambda: audit_log.requests(cluster, user), deadline=10)
+    [asked] = audit_log.requests(cluster, user)
     assert (asked.verb, asked.resource, asked.code) == ("list", "secrets", 403)
 
 

@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from harness.operator import install_custom_resources
+from harness.drivers.operator_process import install_custom_resources
 from testbed.api import Object
 from testbed.cluster import Cluster
 from testbed.errors import TestbedError
-from tests import documents
-from tests.documents import Manifest
+from tests import doc_manifests
+from tests.doc_manifests import Manifest
 
 
 @pytest.fixture
@@ -34,19 +34,19 @@ class Reader:
         return said.splitlines()
 
 
-@pytest.mark.parametrize("manifest", documents.examples(), ids=str)
+@pytest.mark.parametrize("manifest", doc_manifests.examples(), ids=str)
 def test_an_example_is_accepted(reader: Reader, manifest: Manifest) -> None:
     assert len(reader.applies(*manifest.objects)) == len(manifest.objects)
 
 
-@pytest.mark.parametrize("manifest", documents.blocks(), ids=str)
+@pytest.mark.parametrize("manifest", doc_manifests.blocks(), ids=str)
 def test_a_block_of_the_docs_is_accepted(reader: Reader, manifest: Manifest) -> None:
     assert len(reader.applies(*manifest.objects)) == len(manifest.objects)
 
 
 def test_a_field_that_is_not_there_is_found(reader: Reader) -> None:
     """Else the tests above would pass whatever the docs say."""
-    example = next(one for manifest in documents.examples() for one in manifest.objects if one["kind"] == "JAXJob")
+    example = next(one for manifest in doc_manifests.examples() for one in manifest.objects if one["kind"] == "JAXJob")
     with pytest.raises(TestbedError, match="field not declared in schema"):
         reader.applies({**example, "spec": {**example["spec"], "replicas": 3}})
 

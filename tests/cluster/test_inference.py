@@ -9,19 +9,20 @@ from typing import Any
 import pytest
 import yaml
 
-from harness.builds import DIGEST
-from harness.proxied import ProxiedOperator
+from harness.drivers.environment import Stage
+from harness.drivers.proxied_operator import ProxiedOperator
+from harness.fakes.build import DIGEST
+from harness.fakes.serving import SERVING, PlayedInference
+from harness.scenarios.driver import ScenarioDriver
 from harness.scenarios.inference import OTHER, built, settled
-from harness.servers import SERVING, PlayedInference
-from harness.stage import Stage
-from harness.world import World
 from kubedl.api.inference import INFERENCES
-from kubedl.serving import autoscaling, deployment, traffic
-from kubedl.serving.deployment import Servers
-from kubedl.serving.loading import Model, Program
-from kubedl.serving.objects import owner_of
-from kubedl.serving.traffic import Backend, GatewayRef
-from kubedl.wire import codec
+from kubedl.kube import codec
+from kubedl.runtime.ownership import owner_reference
+from kubedl.serving import routing
+from kubedl.serving.routing import Backend, GatewayRef
+from kubedl.serving.workload import autoscaling, deployment
+from kubedl.serving.workload.deployment import PredictorWorkload
+from kubedl.serving.workload.model_init_container import Model, Program
 from testbed import namespaces
 from testbed.api import ApiError, Object
 from testbed.cluster import Cluster
@@ -44,7 +45,7 @@ TRIGGER = {"type": "prometheus", "metadata": {"query": "up", "threshold": "1", "
 
 
 @pytest.fixture
-def world(cluster: Cluster, ready_stage: Stage) -> Iterator[World]:
+def world(cluster: Cluster, ready_stage: Stage) -> Iterator[ScenarioDriver]:
     """A namespace that admits only what PodSecurity *restricted* allows, and that an operator serves."""
     labels = {"pod-security.kubernetes.io/enforce": "restricted"}
     arguments = ("--no-leader-election", "--namespace")
@@ -53,7 +54,7 @@ def world(cluster: Cluster, ready_stage: Stage) -> Iterator[World]:
         ProxiedOperator(ready_stage, namespace, (*arguments, namespace)) as operator,
     ):
         operator.start()
-        yield World(ready_stage.sightings, namespace, ready_stage.node, tend=operator.insist)
+        yield ScenarioDriver(ready_stage.watcher, namespace, ready_stage.node, tend=operator.insist)
 
 
 def body(called: str = "hello", *, framework: str = "MLServer", spec: Object | None = None, **predictor: Any) -> Object:  # noqa: ANN401
@@ -80,15 +81,15 @@ def twice(**second: Any) -> Object:  # noqa: ANN401 - whatever a predictor has
     [
         (body(framework="Torch"), 'Unsupported value: "Torch"'),
         (body("Hello"), "metadata.name"),
-        (body("a.b"), "the name of an Inference is a part of its address"),
+        (body("a.b"), "the name of an Inference is part of its URL"),
         (body("a" * 60), "at most 58 characters together"),
         (body(name=None), "predictors[0].name: Required value"),
-        (body(name="main-next"), "predictors[0].name: Invalid value: names with -next are those of versions"),
+        (body(name="main-next"), "predictors[0].name: Invalid value: the suffix -next is reserved"),
         (body(name="Main"), "predictors[0].name: Invalid value: lower-case letters"),
         (body(trafficWeight=101), "trafficWeight in body should be less than or equal to 100"),
         (body(trafficWeight=-1), "trafficWeight in body should be greater than or equal to 0"),
-        (body(trafficWeight=0), "spec.predictors: Invalid value: somebody has to answer"),
-        (twice(trafficWeight=0), "spec.predictors: Invalid value: somebody has to answer"),
+        (body(trafficWeight=0), "spec.predictors: Invalid value: at least one predictor"),
+        (twice(trafficWeight=0), "spec.predictors: Invalid value: at least one predictor"),
         (twice(name="main"), "Duplicate value"),
         (body(template=None), "predictors[0].template: Required value"),
         (body(template={"spec": {"containers": []}}), "should have at least 1 items"),
@@ -99,29 +100,32 @@ def twice(**second: Any) -> Object:  # noqa: ANN401 - whatever a predictor has
         (body(loader="CSI"), 'Unsupported value: "CSI"'),
         (body(batching={"batchSize": 0}), "batchSize in body should be greater than or equal to 1"),
         (body(batching={"batchSize": 1, "timeoutSeconds": 1, "timeoutMilliseconds": 1}), "one of timeoutSeconds"),
-        (body(batching={"batchSize": 1}, framework="Custom"), "of a server that is not known here"),
+        (body(batching={"batchSize": 1}, framework="Custom"), "batching is not supported for framework Custom"),
         (body(batching={"batchSize": 1, "timeoutSeconds": 1}, framework="vLLM"), "batching has no timeout there"),
-        (body(batching={"batchSize": 1}, modelVersion=None), "so batching needs a modelVersion"),
-        (body(autoScale={"minReplicas": 3, "maxReplicas": 2}), "maxReplicas: Invalid value: not less than minReplicas"),
-        (body(autoScale={"minReplicas": 0}), "only KEDA can start the first replica"),
-        (body(autoScale={"minReplicas": 0, "autoScaler": KEDA}), "name a trigger that can"),
-        (body(autoScale={"triggers": [TRIGGER]}), "triggers are KEDA's"),
+        (body(batching={"batchSize": 1}, modelVersion=None), "so it needs a modelVersion"),
+        (
+            body(autoScale={"minReplicas": 3, "maxReplicas": 2}),
+            "maxReplicas: Invalid value: must not be less than minReplicas",
+        ),
+        (body(autoScale={"minReplicas": 0}), "scaling from zero requires KEDA"),
+        (body(autoScale={"minReplicas": 0, "autoScaler": KEDA}), "CPU and memory cannot scale from zero"),
+        (body(autoScale={"triggers": [TRIGGER]}), "triggers require KEDA"),
         (
             body(autoScale={"metrics": [{"type": "Pods"}], "autoScaler": KEDA}),
-            "metrics are a HorizontalPodAutoscaler's",
+            "metrics require a HorizontalPodAutoscaler",
         ),
-        (body(autoScale={"autoScaler": {"uid": "x"}}), "known by its kind and its name"),
+        (body(autoScale={"autoScaler": {"uid": "x"}}), "identified by kind and name only"),
         (body(spec={"rollout": {"steps": []}}), "steps in body should have at least 1 items"),
         (body(spec={"rollout": {"steps": [{"weight": 0}]}}), "weight in body should be greater than or equal to 1"),
-        (body(spec={"rollout": {"steps": [{"weight": 5}], "analysis": {}}}), "errorRate, p99, or both"),
-        (body(strategy={"type": "Recreate", "maxSurge": 1}), "maxUnavailable and maxSurge are for RollingUpdate"),
+        (body(spec={"rollout": {"steps": [{"weight": 5}], "analysis": {}}}), "set errorRate, p99 or both"),
+        (body(strategy={"type": "Recreate", "maxSurge": 1}), "maxUnavailable and maxSurge require type RollingUpdate"),
         (body(strategy={"maxSurge": 0}), "maxUnavailable and maxSurge cannot both be 0"),
         (body(strategy={"maxSurge": "0%", "maxUnavailable": "0%"}), "maxUnavailable and maxSurge cannot both be 0"),
         (body(strategy={"maxUnavailable": "half"}), "maxUnavailable"),
         (body(strategy={"maxUnavailable": -1}), "maxUnavailable"),
         (
             body(spec={"timeouts": {"requestSeconds": 5, "backendRequestSeconds": 6}}),
-            "spec.timeouts.backendRequestSeconds: Invalid value: not longer than requestSeconds",
+            "spec.timeouts.backendRequestSeconds: Invalid value: must not exceed requestSeconds",
         ),
         (body(spec={"gateway": {}}), "spec.gateway.name: Required value"),
         (body(spec={"hostname": "theirs.example.org"}), 'unknown field "spec.hostname"'),
@@ -160,11 +164,11 @@ def test_what_is_made_is_what_the_api_server_takes(
         accepted = api.create(f"{COLLECTION.format(namespace)}?{TRY}", given)
         inference = INFERENCES.decoder.decode(codec.encode(accepted))
         [predictor] = inference.spec.predictors
-        servers = Servers(inference, predictor, Model("v1", "m", f"hub/m@sha256:{'a' * 64}"))
+        servers = PredictorWorkload(inference, predictor, Model("v1", "m", f"hub/m@sha256:{'a' * 64}"))
         made = deployment.deployment(servers, way, Program("packer"))
         api.create(f"/apis/apps/v1/namespaces/{namespace}/deployments?{TRY}", made)
         api.create(f"/api/v1/namespaces/{namespace}/pods?{TRY}", deployment.pod(made))
-        for service in (deployment.service(servers), deployment.entrance(servers)):
+        for service in (deployment.service(servers), deployment.inference_service(servers)):
             api.create(f"/api/v1/namespaces/{namespace}/services?{TRY}", service)
         scaler = autoscaling.scaler(inference, predictor)
         assert scaler is not None
@@ -172,11 +176,12 @@ def test_what_is_made_is_what_the_api_server_takes(
         api.create(f"{resource.path(namespace)}?{TRY}", scaling)
     ends = [Backend("a", 8080, 30, ready=True), Backend("b", 8080, 70, ready=True)]
     gateway = GatewayRef("public", "gateways", "web")
-    route = traffic.route("hello", namespace, "hello.team.example.org", gateway, ends, owner_of(inference))
-    api.create(f"{traffic.HTTP_ROUTES.path(namespace)}?{TRY}", route)
+    owner = owner_reference(INFERENCES, inference)
+    route = routing.route("hello", namespace, "hello.team.example.org", gateway, ends, owner)
+    api.create(f"{routing.HTTP_ROUTES.path(namespace)}?{TRY}", route)
 
 
-def test_an_inference_serves_under_restricted_and_is_shown(world: World, ready_stage: Stage) -> None:
+def test_an_inference_serves_under_restricted_and_is_shown(world: ScenarioDriver, ready_stage: Stage) -> None:
     """Nothing of its pods is refused there; kubectl prints what people look for."""
     built(world, "v1")
     inference = PlayedInference(world)
@@ -194,17 +199,17 @@ def test_an_inference_serves_under_restricted_and_is_shown(world: World, ready_s
     assert inference.predictor_status("main")["loader"] == "ImageVolume"
 
 
-def test_who_owns_the_number_of_replicas(world: World) -> None:
+def test_who_owns_the_number_of_replicas(world: ScenarioDriver) -> None:
     """Ours while it is fixed; when an autoscaler takes it over nobody starts anew, and nobody puts it back."""
     inference = PlayedInference(world)
     inference.create(restricted(inference, replicas=3), gateway=None)
     inference.until_ready(main=100)
-    server, place = world.sightings.connection, f"/apis/apps/v1/namespaces/{world.namespace}/deployments/hello-main"
+    server, place = world.watcher.connection, f"/apis/apps/v1/namespaces/{world.namespace}/deployments/hello-main"
     server.patch(place, {"spec": {"replicas": 1}})
     inference.until("its number to be put right", lambda: server.get(place)["spec"]["replicas"] == 3)
     generation = server.get(place)["metadata"]["generation"]
     inference.change(restricted(inference, replicas=3, autoScale={"minReplicas": 2, "maxReplicas": 9}))
-    inference.until("its autoscaler", lambda: world.sightings.all("scalers", world.namespace))
+    inference.until("its autoscaler", lambda: world.watcher.all("scalers", world.namespace))
     inference.until("to be taken note of", lambda: inference.status()["observedGeneration"] == 2)
     found = server.get(place)
     assert (found["spec"]["replicas"], found["metadata"]["generation"]) == (3, generation)
@@ -221,7 +226,9 @@ def test_who_owns_the_number_of_replicas(world: World) -> None:
         ({"securityContext": {}}, "violates PodSecurity"),
     ],
 )
-def test_a_template_that_is_refused_is_told_and_asked_about_seldom(world: World, edit: Object, said: str) -> None:
+def test_a_template_that_is_refused_is_told_and_asked_about_seldom(
+    world: ScenarioDriver, edit: Object, said: str
+) -> None:
     """The other predictor serves; the refused one costs few writes."""
     built(world, "v1")
     inference = PlayedInference(world)
@@ -241,19 +248,19 @@ def test_a_template_that_is_refused_is_told_and_asked_about_seldom(world: World,
     assert len(seen) <= 3  # the other one's last steps
 
 
-def test_an_edited_deployment_is_put_right(world: World) -> None:
+def test_an_edited_deployment_is_put_right(world: ScenarioDriver) -> None:
     """What is ours; what somebody else adds stays."""
     inference = PlayedInference(world)
     inference.create(restricted(inference), gateway=None)
     inference.until_ready(main=100)
-    server, place = world.sightings.connection, f"/apis/apps/v1/namespaces/{world.namespace}/deployments/hello-main"
+    server, place = world.watcher.connection, f"/apis/apps/v1/namespaces/{world.namespace}/deployments/hello-main"
     edit = {"spec": {"revisionHistoryLimit": 7, "template": {"metadata": {"annotations": {"theirs": "kept"}}}}}
     server.patch(place, edit)
     inference.until("to be put right", lambda: server.get(place)["spec"]["revisionHistoryLimit"] == 2)
     assert server.get(place)["spec"]["template"]["metadata"]["annotations"]["theirs"] == "kept"
 
 
-def test_a_new_version_is_served_and_the_old_pods_are_gone(world: World) -> None:
+def test_a_new_version_is_served_and_the_old_pods_are_gone(world: ScenarioDriver) -> None:
     built(world, "v1")
     built(world, "v2", OTHER)
     inference = PlayedInference(world)
@@ -261,15 +268,15 @@ def test_a_new_version_is_served_and_the_old_pods_are_gone(world: World) -> None
     inference.until_ready(main=100)
     inference.change(restricted(inference, "v2"))
     inference.until("v2 alone", lambda: settled(inference, "main", OTHER, 1))
-    inference.until("the old pod to be gone", lambda: len(world.sightings.all("servers", world.namespace)) == 1)
-    [pod] = world.sightings.all("servers", world.namespace).values()
+    inference.until("the old pod to be gone", lambda: len(world.watcher.all("servers", world.namespace)) == 1)
+    [pod] = world.watcher.all("servers", world.namespace).values()
     [image] = [volume["image"]["reference"] for volume in pod["spec"]["volumes"] if "image" in volume]
     assert image.endswith(OTHER)
 
 
-def test_what_is_somebody_elses_is_left_alone(world: World) -> None:
+def test_what_is_somebody_elses_is_left_alone(world: ScenarioDriver) -> None:
     """Until he takes it away."""
-    server, place = world.sightings.connection, f"/api/v1/namespaces/{world.namespace}/services"
+    server, place = world.watcher.connection, f"/api/v1/namespaces/{world.namespace}/services"
     theirs = {"metadata": {"name": "hello-main"}, "spec": {"ports": [{"port": 1}]}}
     uid = server.create(place, theirs)["metadata"]["uid"]
     inference = PlayedInference(world)
@@ -281,18 +288,18 @@ def test_what_is_somebody_elses_is_left_alone(world: World) -> None:
     inference.until_ready(main=100)
 
 
-def test_one_inference_after_another_of_its_name(world: World) -> None:
+def test_one_inference_after_another_of_its_name(world: ScenarioDriver) -> None:
     """What the first left is never taken for the second's own."""
     inference = PlayedInference(world)
     inference.create(restricted(inference), gateway=None)
     inference.until_ready(main=100)
-    before = world.sightings.all("deployments", world.namespace)["hello-main"]["metadata"]["uid"]
+    before = world.watcher.all("deployments", world.namespace)["hello-main"]["metadata"]["uid"]
     inference.delete()
     inference.create(restricted(inference), gateway=None)
     inference.until(
         "another Deployment",
         lambda: (
-            world.sightings.all("deployments", world.namespace).get("hello-main", {}).get("metadata", {}).get("uid")
+            world.watcher.all("deployments", world.namespace).get("hello-main", {}).get("metadata", {}).get("uid")
             not in (before, None)
         ),
     )

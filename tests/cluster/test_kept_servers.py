@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from harness.proxied import ProxiedOperator
+from harness.drivers.environment import Stage
+from harness.drivers.proxied_operator import ProxiedOperator
+from harness.fakes.serving import PlayedInference
+from harness.scenarios.driver import ScenarioDriver
 from harness.scenarios.inference import OTHER, built, settled
-from harness.servers import PlayedInference
-from harness.stage import Stage
-from harness.world import World
-from kubedl.serving.applier import APPLIED
-from kubedl.serving.deployment import ASKED
+from kubedl.serving.naming import APPLIED
+from kubedl.serving.workload.deployment import ASKED
 from testbed import namespaces
 from testbed.api import Object
 from testbed.cluster import Cluster
@@ -18,12 +18,12 @@ DEPLOYMENT = "hello-main"
 
 
 @contextmanager
-def operated(stage: Stage, namespace: str, image: str) -> Iterator[World]:
+def operated(stage: Stage, namespace: str, image: str) -> Iterator[ScenarioDriver]:
     """A namespace that an operator with this image serves."""
     arguments = ("--no-leader-election", "--namespace", namespace, "--packer-image", image)
     with ProxiedOperator(stage, f"{namespace}-{image}", arguments) as operator:
         operator.start()
-        yield World(stage.sightings, namespace, stage.node, tend=operator.insist)
+        yield ScenarioDriver(stage.watcher, namespace, stage.node, tend=operator.insist)
 
 
 def test_another_operator_restarts_no_server(cluster: Cluster, ready_stage: Stage) -> None:
@@ -37,7 +37,7 @@ def test_another_operator_restarts_no_server(cluster: Cluster, ready_stage: Stag
             inference.create(inference.predictor("main", "v1", replicas=2), gateway=None)
             inference.until_ready(main=100)
             inference.until("both pods", lambda: inference.predictor_status("main").get("readyReplicas") == 2)
-        server = ready_stage.sightings.connection
+        server = ready_stage.watcher.connection
         before, pods = server.get(place.format(namespace)), uids(ready_stage, namespace)
         server.patch(place.format(namespace), {"metadata": {"annotations": {ASKED: None, APPLIED: "former"}}})
         with operated(ready_stage, namespace, "packer-2") as world:
@@ -63,7 +63,7 @@ def test_another_operator_restarts_no_server(cluster: Cluster, ready_stage: Stag
 
 def uids(stage: Stage, namespace: str) -> set[str]:
     """Of the servers' pods."""
-    return {pod["metadata"]["uid"] for pod in stage.sightings.all("servers", namespace).values()}
+    return {pod["metadata"]["uid"] for pod in stage.watcher.all("servers", namespace).values()}
 
 
 def notes(found: Object) -> Object:

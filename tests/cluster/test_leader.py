@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from harness.operator import Operator
-from harness.process import Process
+from harness.drivers.operator_process import Operator
+from harness.drivers.process import Process
 from kubedl.kube import credentials
 from kubedl.kube.client import Client
-from kubedl.main import alarm
-from kubedl.runtime.leader import Election, Timing
-from kubedl.wire.core import LEASES, Lease
-from kubedl.wire.meta import Key, Resource
+from kubedl.kube.types.core import LEASES, Lease
+from kubedl.kube.types.meta import ObjectKey, Resource
+from kubedl.runtime import lease_timer
+from kubedl.runtime.leader_election import LeaderElector, Timing
 from testbed.api import Object
 from testbed.cluster import Cluster
 from testbed.waiting import until
@@ -101,17 +101,17 @@ def test_the_operator_keeps_an_alarm(cluster: Cluster, namespace: str, tmp_path:
 async def _program(kubeconfig: str, namespace: str, name: str) -> None:
     who = credentials.load(kubeconfig)
     election_client = Client(who)
-    election = Election(election_client, Key(namespace, "election"), timing=TIMING)
+    election = LeaderElector(election_client, ObjectKey(namespace, "election"), timing=TIMING)
     client = Client(who, before_write=election.check)
 
     async def write(number: int) -> None:
         count = 0
         while True:
             count += 1
-            await client.patch(CONFIG_MAPS, Key(namespace, name), {"data": {f"writer-{number}": str(count)}})
+            await client.patch(CONFIG_MAPS, ObjectKey(namespace, name), {"data": {f"writer-{number}": str(count)}})
 
     async def lead() -> None:
-        lease = await client.get(LEASES, Key(namespace, "election"))
+        lease = await client.get(LEASES, ObjectKey(namespace, "election"))
         annotations = {"lease-version": lease.metadata.resource_version}
         await client.create(CONFIG_MAPS, namespace, {"metadata": {"name": name, "annotations": annotations}})
         async with asyncio.TaskGroup() as group:
@@ -120,7 +120,7 @@ async def _program(kubeconfig: str, namespace: str, name: str) -> None:
 
     running = asyncio.ensure_future(election.run(lead))
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, running.cancel)
-    with contextlib.suppress(asyncio.CancelledError), alarm.ringing(election.check):
+    with contextlib.suppress(asyncio.CancelledError), lease_timer.lease_timer(election.check):
         await running
     await client.close()
     await election_client.close()

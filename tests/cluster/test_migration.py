@@ -10,19 +10,19 @@ from functools import cache as cached
 
 import pytest
 
-from harness.operator import install_custom_resources
-from kubedl.api import cache, inference, model
+from harness.drivers.operator_process import install_custom_resources
+from kubedl.api import cachebackend, inference, model
+from kubedl.kube import codec
 from kubedl.schema.crd import CustomResource
 from kubedl.training import pods
 from kubedl.training.kind import Kind
 from kubedl.training.kinds import all_kinds
+from kubedl.training.observed import Observed, Settings
 from kubedl.training.planner import plan
-from kubedl.training.repair import scope
-from kubedl.training.snapshot import Settings, Snapshot
-from kubedl.wire import codec
+from kubedl.training.restarts import scope
 from testbed.cluster import Cluster
-from tests import first_kubedl, guide
-from tests.first_kubedl import Object
+from tests import howto_page, legacy_kubedl
+from tests.legacy_kubedl import Object
 
 Record = Callable[[str, object], None]
 
@@ -31,7 +31,7 @@ TRY = "dryRun=All&fieldValidation=Strict"  # as kubectl asks for it
 ROLES = "<roles>"  # stands for the field that holds them, whatever a kind calls it
 GONE = "Fields that are gone"
 EVERY = "Field by field"
-OTHERS = (cache.CUSTOM_RESOURCE, *model.CUSTOM_RESOURCES, inference.CUSTOM_RESOURCE)
+OTHERS = (cachebackend.CUSTOM_RESOURCE, *model.CUSTOM_RESOURCES, inference.CUSTOM_RESOURCE)
 
 # The pods of each example, and what each must be: its restart policy and the variables that it is given. Written down
 # from the documentation and the code of that release, not from what we make of it.
@@ -61,7 +61,7 @@ EXPECTED: dict[str, dict[str, tuple[str, set[str]]]] = {
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_every_field_is_there_or_on_the_list(kind: Kind, record_property: Record) -> None:
     """With a type that takes what the old one took; and the list names nothing that is there after all."""
-    theirs = first_kubedl.definition(kind.plural) or {}  # of a kind that it did not have nothing can be missed
+    theirs = legacy_kubedl.definition(kind.plural) or {}  # of a kind that it did not have nothing can be missed
     [version] = kind.custom_resource.definition()["spec"]["versions"]
     ours = version["schema"]["openAPIV3Schema"]
     paths = {path for path, _ in _fields(theirs, kind)}
@@ -76,7 +76,7 @@ def test_every_field_is_there_or_on_the_list(kind: Kind, record_property: Record
 @pytest.mark.parametrize("custom", OTHERS, ids=lambda custom: custom.resource.kind)
 def test_every_field_of_caches_models_and_inferences_is_there(custom: CustomResource) -> None:
     """They have no roles, so any kind of job will do to read them."""
-    theirs = first_kubedl.definition(custom.resource.plural, custom.resource.group)
+    theirs = legacy_kubedl.definition(custom.resource.plural, custom.resource.group)
     assert theirs is not None
     [version] = custom.definition()["spec"]["versions"]
     kind = next(iter(KINDS.values()))
@@ -111,12 +111,12 @@ def test_the_judge_of_fields_is_awake() -> None:
 
 
 def _examples() -> list[tuple[str, Object]]:
-    return [(name, job) for name, job in first_kubedl.examples() if job["kind"] in KINDS]
+    return [(name, job) for name, job in legacy_kubedl.examples() if job["kind"] in KINDS]
 
 
 def test_every_example_is_expected() -> None:
     """Else its pods would be judged by nobody."""
-    assert {name for name, _ in first_kubedl.examples()} == EXPECTED.keys()
+    assert {name for name, _ in legacy_kubedl.examples()} == EXPECTED.keys()
 
 
 def test_every_example_is_accepted_unchanged_and_gives_its_pods(
@@ -178,14 +178,14 @@ def _outermost(paths: Iterator[str]) -> Iterator[str]:
 @cached
 def _gone() -> list[tuple[str, str]]:
     """The list of the page: kinds, or all, and a field."""
-    text = (guide.HOW_TO / "migrate.md").read_text()
+    text = (howto_page.HOW_TO / "migrate.md").read_text()
     [section] = re.findall(rf"^## {GONE}\n(.*?)^## ", text, re.MULTILINE | re.DOTALL)
     return re.findall(r"^\| ([\w ,]+) \| `([^`]+)` \|", section, re.MULTILINE)
 
 
 def _listed() -> Iterator[tuple[str, str]]:
     """The table of the page, row by row: a kind, or jobs, and a field."""
-    text = (guide.HOW_TO / "migrate.md").read_text()
+    text = (howto_page.HOW_TO / "migrate.md").read_text()
     [section] = re.findall(rf"^## {EVERY}\n(.*?)^## ", text, re.MULTILINE | re.DOTALL)
     for kinds, path in re.findall(r"^\| ([\w ,]+) \| `([^`]+)` \|", section, re.MULTILINE):
         for kind in kinds.split(", "):
@@ -196,13 +196,13 @@ def _specs() -> Iterator[tuple[str, str]]:
     """Every field of every spec that it had; what all jobs have is theirs together."""
     per_kind: dict[str, set[str]] = {}
     for kind in KINDS.values():
-        if (theirs := first_kubedl.definition(kind.plural)) is not None:
+        if (theirs := legacy_kubedl.definition(kind.plural)) is not None:
             per_kind[kind.kind] = {path for path, _ in _fields(theirs, kind) if path.startswith("spec.")}
     shared = set.intersection(*per_kind.values())
     yield from (("jobs", path) for path in shared)
     yield from ((kind, path) for kind, paths in per_kind.items() for path in paths - shared)
     for custom in OTHERS:
-        theirs = first_kubedl.definition(custom.resource.plural, custom.resource.group) or {}
+        theirs = legacy_kubedl.definition(custom.resource.plural, custom.resource.group) or {}
         for path, _ in _fields(theirs, next(iter(KINDS.values()))):
             if path.startswith("spec."):
                 yield custom.resource.kind, path
@@ -215,7 +215,7 @@ def _in(namespace: str, job: Object) -> Object:
 def _pods(kind: Kind, made: Object) -> list[Object]:
     """The pods that the engine makes of a job that the API server has accepted."""
     job = kind.job(kind.resource.decoder.decode(codec.encode(made)))
-    snapshot = Snapshot(
+    observed = Observed(
         kind=kind,
         job=job,
         pods=(),
@@ -225,10 +225,10 @@ def _pods(kind: Kind, made: Object) -> list[Object]:
         now=datetime.now(UTC),
         settings=Settings(),
     )
-    decided = plan(snapshot)
+    decided = plan(observed)
     assert decided.status.state == "Created"
     return [
-        pods.render(kind, job, replica, 0, scope=scope(snapshot), settings=Settings()) for replica in job.replicas()
+        pods.render(kind, job, replica, 0, scope=scope(observed), settings=Settings()) for replica in job.replicas()
     ]
 
 

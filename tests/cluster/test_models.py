@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 import yaml
 
-from harness.builds import BUILT, DIGEST, PlayedBuild
-from harness.proxied import ProxiedOperator
+from harness.drivers.cluster_watcher import MODEL
+from harness.drivers.environment import Stage
+from harness.drivers.proxied_operator import ProxiedOperator
+from harness.fakes.build import BUILT, DIGEST, PlayedBuild
+from harness.scenarios.driver import ScenarioDriver
 from harness.scenarios.models import CLAIM, EFS
-from harness.sightings import MODEL
-from harness.stage import Stage
-from harness.world import World
 from kubedl.api.model import MODEL_VERSIONS
+from kubedl.kube import codec
 from kubedl.models import build_pod
-from kubedl.wire import codec
 from testbed import namespaces
 from testbed.api import ApiError, Object
 from testbed.cluster import Cluster
@@ -31,25 +31,25 @@ MANIFEST = Path(__file__).parents[1] / "manifests" / "modelversion.yaml"
 
 
 @pytest.fixture
-def world(ready_stage: Stage, namespace: str) -> Iterator[World]:
+def world(ready_stage: Stage, namespace: str) -> Iterator[ScenarioDriver]:
     """A namespace that an operator serves."""
     yield from served(ready_stage, namespace)
 
 
 @pytest.fixture
-def restricted(cluster: Cluster, ready_stage: Stage) -> Iterator[World]:
+def restricted(cluster: Cluster, ready_stage: Stage) -> Iterator[ScenarioDriver]:
     """One that admits only what PodSecurity *restricted* allows."""
     labels = {"pod-security.kubernetes.io/enforce": "restricted"}
     with namespaces.fresh(cluster.api, "restricted", labels) as namespace:
         yield from served(ready_stage, namespace)
 
 
-def served(stage: Stage, namespace: str) -> Iterator[World]:
+def served(stage: Stage, namespace: str) -> Iterator[ScenarioDriver]:
     """An operator for a namespace."""
     arguments = ("--no-leader-election", "--namespace", namespace)
     with ProxiedOperator(stage, namespace, arguments) as operator:
         operator.start()
-        yield World(stage.sightings, namespace, stage.node, tend=operator.insist)
+        yield ScenarioDriver(stage.watcher, namespace, stage.node, tend=operator.insist)
 
 
 def body(**spec: object) -> Object:
@@ -66,19 +66,22 @@ def body(**spec: object) -> Object:
 @pytest.mark.parametrize(
     ("spec", "text"),
     [
-        ({"modelName": None}, "spec.modelName: Invalid value: the Model that gets a new version"),
-        ({"modelName": "ResNet"}, "spec.modelName: Invalid value: the Model that gets a new version"),
-        ({"imageRepo": None}, "spec.imageRepo: Invalid value: the repository that the image is pushed to"),
+        ({"modelName": None}, "spec.modelName: Invalid value: the name of the Model"),
+        ({"modelName": "ResNet"}, "spec.modelName: Invalid value: the name of the Model"),
+        ({"imageRepo": None}, "spec.imageRepo: Invalid value: the repository to push the image to"),
         ({"imageRepo": "https://hub/resnet"}, "spec.imageRepo: Invalid value: the repository"),
         ({"imageTag": "v 1"}, "spec.imageTag: Invalid value: a tag"),
-        ({"parent": "hub/resnet:v0"}, "spec.parent: Invalid value: a model image by its digest"),
-        ({"storage": None}, "spec.storage: Required value: where the model lies"),
-        ({"storage": {}}, "spec.storage: Invalid value: exactly one of localStorage, nfs, AWSEfs and claim"),
-        ({"storage": LOCAL | NFS}, "spec.storage: Invalid value: exactly one of localStorage, nfs, AWSEfs and claim"),
-        ({"storage": {"localStorage": {"path": "/m"}}}, "localStorage.nodeName: Required value: the node that has"),
+        ({"parent": "hub/resnet:v0"}, "spec.parent: Invalid value: a model image by digest"),
+        ({"storage": None}, "spec.storage: Required value: the storage of the model files"),
+        ({"storage": {}}, "spec.storage: Invalid value: set exactly one of localStorage, nfs, AWSEfs and claim"),
+        (
+            {"storage": LOCAL | NFS},
+            "spec.storage: Invalid value: set exactly one of localStorage, nfs, AWSEfs and claim",
+        ),
+        ({"storage": {"localStorage": {"path": "/m"}}}, "localStorage.nodeName: Required value: the node of the"),
         (
             {"storage": {"localStorage": {"path": "/m", "nodeName": "Node 1!"}}},
-            "localStorage.nodeName: Invalid value: a node by its label kubernetes.io/hostname",
+            "localStorage.nodeName: Invalid value: a value of the node label kubernetes.io/hostname",
         ),
         (
             {"storage": {"localStorage": {"path": "m", "nodeName": "a"}}},
@@ -92,7 +95,7 @@ def body(**spec: object) -> Object:
         ({"registry": {"authority": {}}}, "spec.registry.authority.secretName: Required value"),
         (
             {"registry": {"insecure": True, "authority": {"secretName": "ca"}}},
-            "spec.registry.authority: Invalid value: an insecure registry's certificate is not checked",
+            "spec.registry.authority: Invalid value: insecure disables the check of the certificate",
         ),
         ({"registry": {"password": "x"}}, 'unknown field "spec.registry.password"'),
     ],
@@ -119,7 +122,7 @@ def test_a_version_is_made_once(ready_stage: Stage, namespace: str) -> None:
     """No part of its spec changes, by an edit or by an addition; labels do."""
     place = VERSIONS.format(namespace)
     ready_stage.cluster.api.create(place, body())
-    server = ready_stage.sightings.connection
+    server = ready_stage.watcher.connection
     for change in (
         {"imageTag": "v2"},
         {"imageTag": None},
@@ -127,7 +130,7 @@ def test_a_version_is_made_once(ready_stage: Stage, namespace: str) -> None:
         {"storage": {"claim": {"claimName": "other"}}},
         {"registry": {"insecure": True}},
     ):
-        with pytest.raises(ApiError, match="a version is made once and never changes"):
+        with pytest.raises(ApiError, match="immutable: create a new ModelVersion"):
             server.patch(f"{place}/version", {"spec": change})
     server.patch(f"{place}/version", {"metadata": {"labels": {"stage": "candidate"}}})
 
@@ -144,7 +147,7 @@ def test_the_build_pod_is_one_that_the_api_server_takes(ready_stage: Stage, name
     api.create(f"/api/v1/namespaces/{namespace}/pods?{TRY}", pod)
 
 
-def test_a_version_is_built_under_restricted_and_shown(restricted: World, ready_stage: Stage) -> None:
+def test_a_version_is_built_under_restricted_and_shown(restricted: ScenarioDriver, ready_stage: Stage) -> None:
     """Nothing of the build pod is refused there; kubectl prints what people look for."""
     build = PlayedBuild(restricted, "version")
     build.create(storage=CLAIM, createdBy="user1")
@@ -161,7 +164,9 @@ def test_a_version_is_built_under_restricted_and_shown(restricted: World, ready_
     assert line.split()[:4] == ["resnet", "version", f"hub/resnet@{DIGEST}", "1"]
 
 
-def test_a_directory_of_a_node_is_refused_where_pods_are_restricted(restricted: World, ready_stage: Stage) -> None:
+def test_a_directory_of_a_node_is_refused_where_pods_are_restricted(
+    restricted: ScenarioDriver, ready_stage: Stage
+) -> None:
     """In the API server's own words, and without asking it all the time."""
     build = PlayedBuild(restricted, "version")
     build.create(storage=LOCAL)
@@ -174,12 +179,12 @@ def test_a_directory_of_a_node_is_refused_where_pods_are_restricted(restricted: 
     assert build.pod() is None
 
 
-def test_a_model_outlives_its_deletion_while_versions_name_it(world: World) -> None:
+def test_a_model_outlives_its_deletion_while_versions_name_it(world: ScenarioDriver) -> None:
     """As it was; and no version goes with it."""
     build = PlayedBuild(world, "version")
     build.create(storage=CLAIM)
     build.until_model(versionCount=1)
-    server, place = world.sightings.connection, f"{MODELS.format(world.namespace)}/resnet"
+    server, place = world.watcher.connection, f"{MODELS.format(world.namespace)}/resnet"
     server.patch(place, {"spec": {"description": "cats, dogs"}})
     before = server.get(place)["metadata"]["uid"]
     server.delete(place)
@@ -189,12 +194,12 @@ def test_a_model_outlives_its_deletion_while_versions_name_it(world: World) -> N
     assert build.status()["imageBuildPhase"] == "ImageBuilding"
 
 
-def test_deleting_a_version_leaves_nothing_but_its_model(world: World) -> None:
+def test_deleting_a_version_leaves_nothing_but_its_model(world: ScenarioDriver) -> None:
     """The build pod, the claim and the volume behind it are gone."""
     build = PlayedBuild(world, "version")
     build.create(storage=EFS)
     world.until("its build pod", lambda: build.pod() is not None)
-    server = world.sightings.connection
+    server = world.watcher.connection
     claims = f"/api/v1/namespaces/{world.namespace}/persistentvolumeclaims"
     volumes = f"/api/v1/persistentvolumes?labelSelector=model.kubedl.io/claim-namespace={world.namespace}"
     assert [len(server.get(path)["items"]) for path in (claims, volumes)] == [1, 1]
@@ -203,7 +208,7 @@ def test_deleting_a_version_leaves_nothing_but_its_model(world: World) -> None:
     world.until("nothing to be left", lambda: not server.get(claims)["items"] and not server.get(volumes)["items"])
 
 
-def test_a_job_says_where_its_model_went(world: World) -> None:
+def test_a_job_says_where_its_model_went(world: ScenarioDriver) -> None:
     """The version leads back to it, with the image that it was trained with."""
     wish = {"modelName": "resnet", "imageRepo": "hub/resnet", "storage": CLAIM}
     job = world.create("TFJob", "train", {"Worker": 1}, modelVersion=wish)
@@ -214,7 +219,7 @@ def test_a_job_says_where_its_model_went(world: World) -> None:
     name = str(job.status()["modelVersionName"])
     seen = job.seen() or {}
     assert name == f"mv-train-{seen['metadata']['uid'][:5]}"
-    found = world.sightings.connection.get(f"{VERSIONS.format(world.namespace)}/{name}")
+    found = world.watcher.connection.get(f"{VERSIONS.format(world.namespace)}/{name}")
     assert found["metadata"]["labels"]["training.kubedl.io/job-uid"] == seen["metadata"]["uid"]
     assert "ownerReferences" not in found["metadata"]
     assert (found["spec"]["createdBy"], found["spec"]["origin"]["jobKind"]) == ("train", "TFJob")
@@ -225,7 +230,7 @@ def test_a_job_says_where_its_model_went(world: World) -> None:
     assert json.loads(variable["value"])["origin"]["jobName"] == "train"
 
 
-def test_a_job_that_fails_leaves_no_model(world: World) -> None:
+def test_a_job_that_fails_leaves_no_model(world: ScenarioDriver) -> None:
     """Whatever lies in its storage."""
     wish = {"modelName": "resnet", "imageRepo": "hub/resnet", "storage": CLAIM}
     job = world.create("TFJob", "train", {"Worker": {"replicas": 1, "restartPolicy": "Never"}}, modelVersion=wish)
@@ -234,19 +239,19 @@ def test_a_job_that_fails_leaves_no_model(world: World) -> None:
     job.fail("worker-0", 1)
     job.until_status(state="Failed")
     assert "modelVersionName" not in job.status()
-    assert world.sightings.all("modelversions", world.namespace) == {}
+    assert world.watcher.all("modelversions", world.namespace) == {}
 
 
-def test_a_jobs_storage_is_chosen_once(world: World) -> None:
+def test_a_jobs_storage_is_chosen_once(world: ScenarioDriver) -> None:
     """Its pods would write to two places; another tag is fine."""
     wish = {"modelName": "resnet", "imageRepo": "hub/resnet", "storage": CLAIM}
     job = world.create("TFJob", "train", {"Worker": 1}, modelVersion=wish)
     job.change(modelVersion={"imageTag": "v2"})
     for change in ({"storage": {"claim": {"claimName": "other"}}}, None):
-        with pytest.raises(ApiError, match="where a job's pods write the model is chosen once"):
+        with pytest.raises(ApiError, match="immutable: the storage of the model"):
             job.change(modelVersion=change)
 
 
-def _uid(world: World) -> str | None:
-    found = world.sightings.get("models", world.namespace, "resnet")
+def _uid(world: ScenarioDriver) -> str | None:
+    found = world.watcher.get("models", world.namespace, "resnet")
     return found["metadata"]["uid"] if found is not None else None

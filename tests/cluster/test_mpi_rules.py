@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from harness.operator import install_custom_resources
+from harness.drivers.operator_process import install_custom_resources
 from testbed.api import ApiError
 from testbed.cluster import Cluster
-from tests.cluster.refusals import Change, Object, Refusal
+from tests.cluster.admission_cases import Change, Object, Refusal
 
 MANIFEST = Path(__file__).parents[1] / "manifests" / "mpijob.yaml"
 TRY = "dryRun=All&fieldValidation=Strict"  # as kubectl asks for it
@@ -35,19 +35,19 @@ def in_role(role: str, **fields: object) -> Change:
     return lambda job: job["spec"]["mpiReplicaSpecs"][role].update(fields)
 
 
-BY_RESOURCES = "ask for resources in the template of Worker, and say replicas and slotsPerWorker"
-IN_ROLES = "roles stand in mpiReplicaSpecs, each with its replicas and its template"
+BY_RESOURCES = "set resources in the template of Worker, and set replicas and slotsPerWorker"
+IN_ROLES = "use mpiReplicaSpecs, with replicas and template of each role"
 REFUSALS = {
     "no launcher": Refusal(
         lambda job: job["spec"]["mpiReplicaSpecs"].pop("Launcher"),
-        "spec.mpiReplicaSpecs: Invalid value: an MPIJob has one Launcher, of one replica",
+        "spec.mpiReplicaSpecs: Invalid value: an MPIJob needs exactly one Launcher, with one replica",
     ),
     "two launchers": Refusal(
-        in_role("Launcher", replicas=2), "spec.mpiReplicaSpecs: Invalid value: an MPIJob has one Launcher"
+        in_role("Launcher", replicas=2), "spec.mpiReplicaSpecs: Invalid value: an MPIJob needs exactly one Launcher"
     ),
     "container": Refusal(
         in_spec(mainContainer="ranks"),
-        "spec.mpiReplicaSpecs: Required value: a container named ranks, which does the work of the role, is missing in",
+        "spec.mpiReplicaSpecs: Required value: a container named ranks (the main container) is missing in",
     ),
     "too many workers": Refusal(
         in_role("Worker", replicas=8000),
@@ -55,22 +55,22 @@ REFUSALS = {
     ),
     "two policies": Refusal(
         in_spec(cleanPodPolicy="All"),
-        "spec.runPolicy.cleanPodPolicy: Invalid value: cleanPodPolicy stands in the spec too; write it once",
+        "spec.runPolicy.cleanPodPolicy: Invalid value: cleanPodPolicy is also set in the spec; set it once",
     ),
     "two limits": Refusal(in_spec(backoffLimit=4), "spec.runPolicy.backoffLimit: Invalid value"),
     "suspend in the policy": Refusal(
         in_policy(suspend=True),
-        "spec.runPolicy.suspend: Invalid value: suspend stands in the spec, not in its runPolicy",
+        "spec.runPolicy.suspend: Invalid value: set suspend in the spec, not in runPolicy",
     ),
     "gang": Refusal(
         in_policy(schedulingPolicy={"minAvailable": 2}),
         "spec.runPolicy.schedulingPolicy.minAvailable: Forbidden: minAvailable is not supported yet",
     ),
-    "gpus": Refusal(in_spec(gpus=8), f"spec.gpus: Invalid value: gpus is of an older MPIJob: {BY_RESOURCES}"),
-    "resource type": Refusal(in_spec(processingResourceType="cpu"), f"is of an older MPIJob: {BY_RESOURCES}"),
+    "gpus": Refusal(in_spec(gpus=8), f"spec.gpus: Invalid value: gpus belongs to an older MPIJob: {BY_RESOURCES}"),
+    "resource type": Refusal(in_spec(processingResourceType="cpu"), f"belongs to an older MPIJob: {BY_RESOURCES}"),
     "launcher on master": Refusal(in_spec(launcherOnMaster=True), "spec.launcherOnMaster: Invalid value"),
     "replicas": Refusal(
-        in_spec(replicas=2), f"spec.replicas: Invalid value: replicas is of an older MPIJob: {IN_ROLES}"
+        in_spec(replicas=2), f"spec.replicas: Invalid value: replicas belongs to an older MPIJob: {IN_ROLES}"
     ),
     "template": Refusal(in_spec(template={"spec": {"containers": [{"name": "a"}]}}), "spec.template: Invalid value"),
     "distribution": Refusal(in_spec(mpiDistribution="MVAPICH"), 'spec.mpiDistribution: Unsupported value: "MVAPICH"'),

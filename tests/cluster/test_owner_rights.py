@@ -5,8 +5,8 @@ An admission plugin asks, and no log has its question; so here the right is take
 
 import pytest
 
-from harness import rights
-from harness.operator import Operator, install_custom_resources
+from harness.drivers.operator_process import Operator, install_custom_resources
+from harness.experiments import rbac_audit
 from testbed.cluster import Cluster
 from testbed.controlplane import AUDITED
 from testbed.pki import Identity
@@ -33,9 +33,11 @@ def test_finalizers_are_asked_about(cluster: Cluster, namespace: str, given: boo
     cluster.authority.issue(user, Identity(user, AUDITED))
     left = [
         {**rule, "resources": [one for one in rule["resources"] if given or not one.endswith("/finalizers")]}
-        for rule in rights.rules("operator", "operator-outside")
+        for rule in rbac_audit.rules("operator", "operator-outside")
     ]
-    rights.grant(cluster, user, [rule for rule in left if rule["resources"]], rights.rules("operator-own"), user)
+    rbac_audit.grant(
+        cluster, user, [rule for rule in left if rule["resources"]], rbac_audit.rules("operator-own"), user
+    )
     kubeconfig = cluster.authority.kubeconfig(user)
     place = f"/apis/training.kubedl.io/v1alpha1/namespaces/{namespace}/tfjobs"
     with Operator(cluster, kubeconfig=kubeconfig, arguments=("--no-leader-election", "--namespace", namespace)):

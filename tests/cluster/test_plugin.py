@@ -14,13 +14,13 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from harness.operator import ROOT, Operator
+from harness.drivers.operator_process import ROOT, Operator
 from testbed import tools
 from testbed.cluster import Cluster
 from testbed.waiting import until
-from tests import guide
+from tests import howto_page
 
-PAGE = guide.sections("add-a-framework.md")
+PAGE = howto_page.sections("add-a-framework.md")
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.builds import BUILT, DIGEST, PlayedBuild
-from harness.kruise import KIND, PlayedKruise
-from harness.proxied import ProxiedOperator
+from harness.drivers.cluster_watcher import MODEL
+from harness.drivers.environment import Stage
+from harness.drivers.proxied_operator import ProxiedOperator
+from harness.fakes.build import BUILT, DIGEST, PlayedBuild
+from harness.fakes.kruise import KIND, PlayedKruise
+from harness.scenarios.driver import ScenarioDriver
 from harness.scenarios.models import CLAIM
-from harness.sightings import MODEL
-from harness.stage import Stage
-from harness.world import World
 from kubedl.api.model import MODEL_VERSIONS
 from testbed.api import ApiError, Object
 from testbed.faultproxy import AnswerInstead, Match
@@ -20,14 +20,14 @@ DONE = "2026-01-01T00:00:00Z"
 
 
 @pytest.fixture
-def world(ready_stage: Stage, namespace: str) -> Iterator[World]:
+def world(ready_stage: Stage, namespace: str) -> Iterator[ScenarioDriver]:
     """A namespace that an operator serves."""
     with ProxiedOperator(ready_stage, namespace, ("--no-leader-election", "--namespace", namespace)) as operator:
         operator.start()
-        yield World(ready_stage.sightings, namespace, ready_stage.node, tend=operator.insist)
+        yield ScenarioDriver(ready_stage.watcher, namespace, ready_stage.node, tend=operator.insist)
 
 
-def test_a_built_version_is_pulled_to_nodes_once(world: World) -> None:
+def test_a_built_version_is_pulled_to_nodes_once(world: ScenarioDriver) -> None:
     """OpenKruise's own definition takes the job; what comes of it is told, and stays when the job is gone."""
     build, kruise = PlayedBuild(world, "version"), PlayedKruise(world, "version")
     build.create(storage=CLAIM, preWarm=WISH)
@@ -51,7 +51,7 @@ def test_a_built_version_is_pulled_to_nodes_once(world: World) -> None:
     world.until("the job to go with its version", lambda: kruise.job() is None)
 
 
-def test_nodes_that_could_not_pull_are_named(world: World) -> None:
+def test_nodes_that_could_not_pull_are_named(world: ScenarioDriver) -> None:
     build, kruise = PlayedBuild(world, "version"), PlayedKruise(world, "version")
     build.create(storage=CLAIM, preWarm={})
     build.end(1, 0, **BUILT)
@@ -67,7 +67,7 @@ def test_a_cluster_without_openkruise_is_told_of(ready_stage: Stage, namespace: 
     with ProxiedOperator(ready_stage, namespace, ("--no-leader-election", "--namespace", namespace)) as operator:
         operator.proxy.inject(Match(resource=KIND, times=None), AnswerInstead(404))
         operator.start()
-        world = World(ready_stage.sightings, namespace, ready_stage.node, tend=operator.insist)
+        world = ScenarioDriver(ready_stage.watcher, namespace, ready_stage.node, tend=operator.insist)
         build = PlayedBuild(world, "version")
         build.create(storage=CLAIM, preWarm={})
         build.end(1, 0, **BUILT)

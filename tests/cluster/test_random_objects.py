@@ -2,8 +2,8 @@
 
 import pytest
 
-from harness.randomobjects import DEADLINE, storm
-from harness.stage import Stage
+from harness.drivers.environment import Stage
+from harness.experiments.fuzz_objects import DEADLINE, storm
 
 OBJECTS, BATCH = 240, 120  # the proof sends 10,000
 

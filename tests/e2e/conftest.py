@@ -5,11 +5,17 @@ from functools import cache
 
 import pytest
 
-from harness import rights
-from harness.operator import Operator
+from harness.drivers.operator_process import Operator, free_port
+from harness.experiments import rbac_audit
 from testbed import gateway, namespaces
 from testbed.cluster import Cluster
+from tests import sampling
 from tests.e2e.workspace import Workspace
+
+
+def pytest_report_header() -> str:
+    """By which a failed sample is repeated."""
+    return f"SEED={sampling.seed()}"
 
 
 @pytest.fixture(scope="session")
@@ -25,7 +31,13 @@ def image(two_nodes: Cluster) -> Callable[[str], str]:
 
 
 @pytest.fixture(scope="session")
-def operator(two_nodes: Cluster, image: Callable[[str], str]) -> Iterator[Operator]:
+def prometheus_port() -> int:
+    """Where the operator asks for metrics; only the tests of serving build and start a Prometheus there."""
+    return free_port()
+
+
+@pytest.fixture(scope="session")
+def operator(two_nodes: Cluster, image: Callable[[str], str], prometheus_port: int) -> Iterator[Operator]:
     """One for each test process, with the chart's rights and no others.
 
     They elect a leader, so it does not matter whose of them does the work.
@@ -35,13 +47,13 @@ def operator(two_nodes: Cluster, image: Callable[[str], str]) -> Iterator[Operat
         "--node-grace-seconds=5",
         f"--packer-image={image('kubedl')}",
         f"--gateway={gateway.NAMESPACE}/{gateway.NAME}",
-        f"--gateway-metrics={gateway.metrics(two_nodes.instance)}",
+        f"--prometheus=http://127.0.0.1:{prometheus_port}",
         # A leader that cannot renew for ten seconds rightly ends, and here nobody would start it again. When the
         # machine's host is busy, the API server of two cores and a dozen trainings may be silent for longer.
         "--lease-seconds=90",
         "--lease-renew-seconds=60",
     )
-    kubeconfig = rights.kubeconfig(two_nodes)
+    kubeconfig = rbac_audit.kubeconfig(two_nodes)
     with Operator(two_nodes, kubeconfig=kubeconfig, leader_election=True, arguments=arguments) as running:
         yield running
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from testbed.direct import answers
+from testbed.http import answers
 from testbed.waiting import until
 from tests.builders import headless_service, pod, service
 from tests.e2e.workspace import Workspace

@@ -1,51 +1,57 @@
-{{/* The release's own name where it says what it is. */}}
+{{- define "kubedl.chartName" -}}
+{{ .Values.nameOverride | default .Chart.Name }}
+{{- end }}
+
+{{/* The release name, if it contains the chart name. */}}
 {{- define "kubedl.name" -}}
-{{- if contains .Chart.Name .Release.Name }}{{ .Release.Name }}{{ else }}{{ .Release.Name }}-{{ .Chart.Name }}{{ end }}
+{{- $chart := include "kubedl.chartName" . -}}
+{{- if .Values.fullnameOverride }}{{ .Values.fullnameOverride }}
+{{- else if contains $chart .Release.Name }}{{ .Release.Name }}
+{{- else }}{{ .Release.Name }}-{{ $chart }}{{ end }}
 {{- end }}
 
 {{- define "kubedl.operator" -}}
 {{ include "kubedl.name" . | trunc 54 | trimSuffix "-" }}-operator
 {{- end }}
 
+{{- define "kubedl.serviceAccount" -}}
+{{ .Values.serviceAccount.name | default (include "kubedl.operator" .) }}
+{{- end }}
+
+{{/* Selectors of Deployments are immutable: only the names of chart and release are here. */}}
 {{- define "kubedl.selector" -}}
-app.kubernetes.io/name: {{ .Chart.Name }}
+app.kubernetes.io/name: {{ include "kubedl.chartName" . | quote }}
 app.kubernetes.io/instance: {{ .Release.Name | quote }}
 app.kubernetes.io/component: operator
 {{- end }}
 
+{{/* Labels of an object: those of the chart, then those in the second argument, then commonLabels. */}}
+{{- define "kubedl.labelled" -}}
+{{- $root := index . 0 -}}
+{{- $own := include "kubedl.selector" $root | fromYaml -}}
+{{- $_ := set $own "app.kubernetes.io/version" $root.Chart.AppVersion -}}
+{{- $_ := set $own "app.kubernetes.io/managed-by" $root.Release.Service -}}
+{{- $_ := set $own "helm.sh/chart" (printf "%s-%s" $root.Chart.Name $root.Chart.Version) -}}
+{{- merge $own (index . 1) $root.Values.commonLabels | toYaml -}}
+{{- end }}
+
 {{- define "kubedl.labels" -}}
-{{ include "kubedl.selector" . }}
-app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
-app.kubernetes.io/managed-by: {{ .Release.Service }}
-helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
+{{ include "kubedl.labelled" (list . dict) }}
 {{- end }}
 
-{{- define "kubedl.image" -}}
-{{- with .Values.image -}}
-{{ required "image.repository: no image is published. `make images` builds it and prints the skopeo command that copies it to a registry of yours; then set image.repository (and image.tag or image.digest) to where it lies" .repository }}{{ if .digest }}@{{ .digest }}{{ else }}:{{ .tag | default $.Chart.AppVersion }}{{ end }}
-{{- end -}}
-{{- end }}
-
-{{/* Where the Lease is: beside whom it keeps apart. Two operators for one namespace share it, wherever they run. */}}
+{{/* The namespace of the Lease. Two operators of one watched namespace share it, wherever they run. */}}
 {{- define "kubedl.leaseNamespace" -}}
 {{ .Values.operator.leaseNamespace | default .Values.namespace | default .Release.Namespace }}
 {{- end }}
 
-{{/* One for each namespace that has an operator of its own, wherever the Lease is. As the operator itself names it. */}}
+{{/* The name of the Lease, one per watched namespace; must equal the name that the operator uses. */}}
 {{- define "kubedl.lease" -}}
 kubedl-operator{{ with .Values.namespace }}-{{ . }}{{ end }}
 {{- end }}
 
-{{- define "kubedl.containerSecurity" -}}
-runAsNonRoot: true
-{{- if not .Values.operator.omitRunAsUser }}
-runAsUser: 65532
-runAsGroup: 65532
-{{- end }}
-allowPrivilegeEscalation: false
-readOnlyRootFilesystem: true
-capabilities:
-  drop: [ALL]
-seccompProfile:
-  type: RuntimeDefault
+{{/* A security context, without users where the cluster assigns them. */}}
+{{- define "kubedl.security" -}}
+{{- $context := index . 1 -}}
+{{- if (index . 0).Values.operator.omitRunAsUser }}{{ $context = omit $context "runAsUser" "runAsGroup" }}{{ end -}}
+{{- toYaml $context -}}
 {{- end }}

@@ -1,1 +1,1 @@
-"""Our own objects, one module per API group. CRDs are generated from these structs; nothing else defines them."""
+"""KubeDL's custom resources, one module per API group. The CRDs are generated from these structs."""

@@ -1,6 +1,6 @@
-"""How a predictor goes from one model version to the next: step by step, as long as what is measured is good.
+"""Canary rollout of a predictor to another model version: step by step, while the metrics stay within their limits.
 
-How its pods are replaced when anything else of it changes is its strategy.
+The update strategy says how pods are replaced when another field of the predictor changes.
 """
 
 from datetime import datetime
@@ -8,26 +8,33 @@ from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta
 
+from kubedl.kube.types.meta import Record
 from kubedl.schema.structural import Rule
-from kubedl.wire.meta import Record
 
 MOST_STEPS = 20
-_PODS: dict[str, object] = {"minimum": 0, "maxLength": 4, "pattern": "^(100|[1-9]?[0-9])%$"}  # a number, or percent
+_PODS: dict[str, object] = {
+    "minimum": 0,
+    "maxLength": 4,
+    "pattern": "^(100|[1-9]?[0-9])%$",
+}  # a number, or a percentage
 
 Phase = Literal["Stable", "Starting", "Stepping", "Promoting", "RolledBack"]
 
 
 class Step(Record, frozen=True):
-    """A share of the predictor's requests that the next version gets, and for how long."""
+    """One step of a canary rollout: a traffic weight and a duration."""
 
-    weight: Annotated[int, Meta(ge=1, le=100, description="Percent of the predictor's requests.")]
+    weight: Annotated[
+        int, Meta(ge=1, le=100, description="The percentage of the predictor's traffic that the canary gets.")
+    ]
     pause: (
         Annotated[
             int,
             Meta(
                 ge=0,
                 le=7 * 86_400,
-                description="Seconds until the next step. Left out, somebody has to promote the version.",
+                description="Seconds until the next step. If unset, the rollout waits for a manual promotion "
+                "(annotation serving.kubedl.io/rollout).",
             ),
         ]
         | None
@@ -35,35 +42,40 @@ class Step(Record, frozen=True):
 
 
 class Analysis(Record, frozen=True):
-    """What must hold of the requests to the next version, or it is rolled back."""
+    """Limits for the metrics of the canary. The canary is rolled back if it exceeds one."""
 
-    error_rate: Annotated[float, Meta(ge=0, le=100, description="Percent of requests that may fail.")] | None = None
-    p99: (
-        Annotated[int, Meta(ge=1, le=3_600_000, description="Milliseconds within which 99 of 100 are answered.")] | None
+    error_rate: (
+        Annotated[float, Meta(ge=0, le=100, description="The highest error rate, in percent of requests.")] | None
     ) = None
+    p99: Annotated[int, Meta(ge=1, le=3_600_000, description="The highest p99 latency, in milliseconds.")] | None = None
     min_requests: Annotated[
-        int, Meta(ge=1, le=10**9, description="A step lasts at least until so many requests were answered.")
+        int, Meta(ge=1, le=10**9, description="The least number of requests that a step needs before it can pass.")
     ] = 100
     deadline_seconds: Annotated[
         int,
         Meta(
             ge=60,
             le=30 * 86_400,
-            description="How long a step may wait for minRequests and for metrics after its pause; then the version is "
-            "rolled back.",
+            description="Seconds that a step may wait for minRequests and for metrics after its pause. After that "
+            "the canary is rolled back.",
         ),
     ] = 86_400
 
     __rules__: ClassVar[tuple[Rule, ...]] = (
-        Rule("has(self.errorRate) || has(self.p99)", "errorRate, p99, or both: what is judged"),
+        Rule("has(self.errorRate) || has(self.p99)", "set errorRate, p99 or both"),
     )
 
 
 class Rollout(Record, frozen=True):
-    """How a predictor whose modelVersion changes goes over to the new one."""
+    """Canary rollout of a predictor whose modelVersion changes."""
 
     steps: Annotated[
-        tuple[Step, ...], Meta(min_length=1, max_length=MOST_STEPS, description="One after the other; then all.")
+        tuple[Step, ...],
+        Meta(
+            min_length=1,
+            max_length=MOST_STEPS,
+            description="The steps, in order. After the last one the canary is promoted.",
+        ),
     ]
     analysis: Analysis | None = None
     start_seconds: Annotated[
@@ -71,8 +83,8 @@ class Rollout(Record, frozen=True):
         Meta(
             ge=1,
             le=7 * 86_400,
-            description="How long the pods of the new version may take to become ready, and those of the predictor to "
-            "be replaced, before the version is rolled back. The time in which a model is copied into a pod (loader "
+            description="Seconds in which the pods of the canary must become ready, and in which the pods of the "
+            "predictor must be replaced; otherwise the canary is rolled back. Copying a model into a pod (loader "
             "InitCopy) does not count.",
         ),
     ] = 600
@@ -83,20 +95,23 @@ class Strategy(Record, frozen=True):
 
     type: Annotated[
         Literal["RollingUpdate", "Recreate"],
-        Meta(description="RollingUpdate replaces pods a few at a time; Recreate removes all old pods first."),
+        Meta(
+            description="RollingUpdate, the default, replaces a few pods at a time; Recreate deletes all old pods "
+            "first."
+        ),
     ] = "RollingUpdate"
     max_unavailable: Annotated[
         int | str | None,
         Meta(
-            description="How many pods, or which percentage of them, may be missing meanwhile; 0 if left out. Set it "
-            "where there is no room for a further pod, as when every GPU is in use.",
+            description="The number or percentage of pods that may be unavailable during an update. Defaults to 0. "
+            "Set it where there is no room for another pod, for example when every GPU is in use.",
             extra_json_schema=_PODS,
         ),
     ] = None
     max_surge: Annotated[
         int | str | None,
         Meta(
-            description="How many pods, or which percentage of them, there may be beyond replicas; 25% if left out.",
+            description="The number or percentage of pods above replicas during an update. Defaults to 25%.",
             extra_json_schema=_PODS,
         ),
     ] = None
@@ -104,7 +119,7 @@ class Strategy(Record, frozen=True):
     __rules__: ClassVar[tuple[Rule, ...]] = (
         Rule(
             "self.type != 'Recreate' || !has(self.maxUnavailable) && !has(self.maxSurge)",
-            "maxUnavailable and maxSurge are for RollingUpdate",
+            "maxUnavailable and maxSurge require type RollingUpdate",
             ".type",
             reason="FieldValueForbidden",
         ),
@@ -118,17 +133,23 @@ class Strategy(Record, frozen=True):
 
 
 class RolloutStatus(Record, frozen=True):
-    """How far a predictor is on its way from one version to the next."""
+    """The state of a canary rollout."""
 
-    phase: Annotated[Phase, Meta(description="What is being done.")] = "Stable"
-    stable: Annotated[str, Meta(description="The ModelVersion that serves.")] = ""
-    candidate: Annotated[str, Meta(description="The ModelVersion that is tried.")] = ""
-    rejected: Annotated[str, Meta(description="The ModelVersion that was tried and rolled back.")] = ""
-    step: Annotated[int, Meta(description="Which step it is at, counted from 0.")] = 0
-    since: Annotated[datetime | None, Meta(description="Since when it is at this step, without interruption.")] = None
-    step_since: Annotated[datetime | None, Meta(description="Since when requests count for this step.")] = None
-    interruptions: Annotated[int, Meta(description="How often it lost its last ready pod at this step.")] = 0
-    reason: Annotated[str, Meta(description="Why, in a word for programs.")] = ""
-    message: Annotated[str, Meta(description="Why, in a sentence for people.")] = ""
-    handled: Annotated[str, Meta(description="The value of the rollout annotation that was last acted on.")] = ""
-    words: Annotated[int, Meta(description="How many values of the rollout annotation were acted on.")] = 0
+    phase: Annotated[Phase, Meta(description="The phase of the rollout.")] = "Stable"
+    stable: Annotated[str, Meta(description="The ModelVersion that is stable.")] = ""
+    candidate: Annotated[str, Meta(description="The ModelVersion of the canary.")] = ""
+    rejected: Annotated[str, Meta(description="The ModelVersion of the last canary that was rolled back.")] = ""
+    step: Annotated[int, Meta(description="The index of the current step, from 0.")] = 0
+    since: Annotated[
+        datetime | None, Meta(description="The time since which the canary has been at this step without interruption.")
+    ] = None
+    step_since: Annotated[datetime | None, Meta(description="The time since which requests count for this step.")] = (
+        None
+    )
+    interruptions: Annotated[int, Meta(description="How often the canary lost its last ready pod at this step.")] = 0
+    reason: Annotated[str, Meta(description="Why the rollout is in this phase, in CamelCase, for programs.")] = ""
+    message: Annotated[str, Meta(description="Why the rollout is in this phase, as a human-readable message.")] = ""
+    last_command: Annotated[str, Meta(description="The last command in the rollout annotation that was handled.")] = ""
+    last_command_number: Annotated[
+        int, Meta(description="The number of commands in the rollout annotation that were handled.")
+    ] = 0

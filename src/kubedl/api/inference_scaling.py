@@ -1,12 +1,12 @@
-"""How the replicas of a predictor follow its load, and how it puts requests together into batches."""
+"""Autoscaling and request batching of a predictor."""
 
 from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta
 
+from kubedl.kube.codec import RawObject
+from kubedl.kube.types.meta import Record
 from kubedl.schema.structural import KEEP_UNKNOWN, Rule
-from kubedl.wire.codec import Opaque
-from kubedl.wire.meta import Record
 
 MAX_REPLICAS = 1000
 MOST_METRICS = 16
@@ -17,99 +17,130 @@ _OBJECTS: dict[str, Any] = {"items": {"type": "object", **KEEP_UNKNOWN}}
 
 
 class AutoScaler(Record, frozen=True):
-    """What scales."""
+    """The autoscaler of a predictor."""
 
-    kind: Annotated[ScalerKind, Meta(description="HorizontalPodAutoscaler of Kubernetes, or ScaledObject of KEDA.")] = (
-        "HorizontalPodAutoscaler"
-    )
+    kind: Annotated[
+        ScalerKind,
+        Meta(description="The kind of the autoscaler: HorizontalPodAutoscaler (Kubernetes) or ScaledObject (KEDA)."),
+    ] = "HorizontalPodAutoscaler"
     name: Annotated[
         str,
         Meta(
             max_length=253,
-            description="An autoscaler that somebody else makes for the predictor's Deployment. None is made then, and "
-            "the number of replicas is left alone.",
+            description="The name of an existing autoscaler for the predictor's Deployment. If set, the operator "
+            "creates no autoscaler and leaves the number of replicas alone.",
         ),
     ] = ""
-    api_version: Annotated[str, Meta(max_length=253, description="Of that autoscaler; of meaning to people only.")] = ""
-    namespace: Annotated[str, Meta(max_length=63, description="Refused: it is the Inference's own.")] = ""
-    field_path: Annotated[str, Meta(max_length=253, description="Refused: it has no meaning here.")] = ""
-    resource_version: Annotated[str, Meta(max_length=253, description="Refused: it has no meaning here.")] = ""
-    uid: Annotated[str, Meta(max_length=253, description="Refused: it has no meaning here.")] = ""
+    api_version: Annotated[
+        str, Meta(max_length=253, description="The API version of the autoscaler. Informational.")
+    ] = ""
+    namespace: Annotated[
+        str,
+        Meta(
+            max_length=63,
+            description="Not supported: the namespace is always that of the Inference. An Inference that sets it is "
+            "rejected.",
+        ),
+    ] = ""
+    field_path: Annotated[
+        str, Meta(max_length=253, description="Not supported: an Inference that sets it is rejected.")
+    ] = ""
+    resource_version: Annotated[
+        str, Meta(max_length=253, description="Not supported: an Inference that sets it is rejected.")
+    ] = ""
+    uid: Annotated[str, Meta(max_length=253, description="Not supported: an Inference that sets it is rejected.")] = ""
 
     __rules__: ClassVar[tuple[Rule, ...]] = tuple(
         Rule(
-            f"!has(self.{field}) || self.{field} == ''",
-            "an autoscaler is known by its kind and its name",
+            f"!has(self.{name}) || self.{name} == ''",
+            "an autoscaler is identified by kind and name only; remove the field",
             f".{field}",
             reason="FieldValueForbidden",
         )
-        for field in ("namespace", "fieldPath", "resourceVersion", "uid")
+        for field, name in (
+            (
+                "namespace",
+                "__namespace__",
+            ),  # a reserved word of CEL, which Kubernetes before 1.33 does not take as it is
+            ("fieldPath", "fieldPath"),
+            ("resourceVersion", "resourceVersion"),
+            ("uid", "uid"),
+        )
     )
 
 
 class AutoScale(Record, frozen=True):
-    """Between how many replicas, and by what."""
+    """Bounds and metrics of autoscaling."""
 
     min_replicas: Annotated[
-        int, Meta(ge=0, le=MAX_REPLICAS, description="The least; 0 needs KEDA, which can start the first one.")
+        int, Meta(ge=0, le=MAX_REPLICAS, description="The minimum number of replicas. 0 requires KEDA. Defaults to 1.")
     ] = 1
-    max_replicas: Annotated[int, Meta(ge=1, le=MAX_REPLICAS, description="The most.")] = 10
+    max_replicas: Annotated[int, Meta(ge=1, le=MAX_REPLICAS, description="The maximum number of replicas.")] = 10
     auto_scaler: AutoScaler | None = None
     cpu: (
-        Annotated[int, Meta(ge=1, le=1000, description="Percent of the requested CPU to be used on average.")] | None
+        Annotated[int, Meta(ge=1, le=1000, description="The target CPU utilization, in percent of the request.")] | None
     ) = None
     memory: (
-        Annotated[int, Meta(ge=1, le=1000, description="Percent of the requested memory to be used on average.")] | None
+        Annotated[int, Meta(ge=1, le=1000, description="The target memory utilization, in percent of the request.")]
+        | None
     ) = None
     metrics: Annotated[
-        tuple[Opaque, ...],
+        tuple[RawObject, ...],
         Meta(
             max_length=MOST_METRICS,
-            description="Further metrics of a HorizontalPodAutoscaler (autoscaling/v2), as written there.",
+            description="Additional metrics of the HorizontalPodAutoscaler (autoscaling/v2).",
             extra_json_schema=_OBJECTS,
         ),
     ] = ()
     behavior: (
-        Annotated[Opaque, Meta(description="How fast it scales, as a HorizontalPodAutoscaler (autoscaling/v2) has it.")]
+        Annotated[
+            RawObject, Meta(description="The scaling behavior, as in a HorizontalPodAutoscaler (autoscaling/v2).")
+        ]
         | None
     ) = None
     triggers: Annotated[
-        tuple[Opaque, ...],
-        Meta(max_length=MOST_METRICS, description="Triggers of KEDA, as written there.", extra_json_schema=_OBJECTS),
+        tuple[RawObject, ...],
+        Meta(max_length=MOST_METRICS, description="Triggers of the KEDA ScaledObject.", extra_json_schema=_OBJECTS),
     ] = ()
     cooldown_seconds: (
-        Annotated[int, Meta(ge=0, le=86_400, description="How long KEDA waits before it scales to zero.")] | None
+        Annotated[
+            int,
+            Meta(
+                ge=0, le=86_400, description="Seconds that KEDA waits after the last activity before it scales to zero."
+            ),
+        ]
+        | None
     ) = None
 
     __rules__: ClassVar[tuple[Rule, ...]] = (
-        Rule("self.maxReplicas >= self.minReplicas", "not less than minReplicas", ".maxReplicas"),
+        Rule("self.maxReplicas >= self.minReplicas", "must not be less than minReplicas", ".maxReplicas"),
         Rule(
             "self.minReplicas > 0 || has(self.autoScaler) && self.autoScaler.kind == 'ScaledObject'",
-            "only KEDA can start the first replica: set autoScaler.kind to ScaledObject, or begin with 1",
+            "scaling from zero requires KEDA: set autoScaler.kind to ScaledObject, or minReplicas to at least 1",
             ".minReplicas",
         ),
         Rule(
             "!has(self.triggers) || has(self.autoScaler) && self.autoScaler.kind == 'ScaledObject'",
-            "triggers are KEDA's: set autoScaler.kind to ScaledObject",
+            "triggers require KEDA: set autoScaler.kind to ScaledObject",
             ".triggers",
             reason="FieldValueForbidden",
         ),
         Rule(
             "!has(self.metrics) || !has(self.autoScaler) || self.autoScaler.kind == 'HorizontalPodAutoscaler'",
-            "metrics are a HorizontalPodAutoscaler's; write them as triggers for KEDA",
+            "metrics require a HorizontalPodAutoscaler; use triggers for KEDA",
             ".metrics",
             reason="FieldValueForbidden",
         ),
         Rule(
             "!has(self.cooldownSeconds) || has(self.autoScaler) && self.autoScaler.kind == 'ScaledObject'",
-            "KEDA's: set autoScaler.kind to ScaledObject, or write behavior.scaleDown",
+            "requires KEDA: set autoScaler.kind to ScaledObject, or use behavior.scaleDown",
             ".cooldownSeconds",
             reason="FieldValueForbidden",
         ),
         *(
             Rule(
                 f"!has(self.{field}) || !has(self.autoScaler) || self.autoScaler.?name.orValue('') == ''",
-                "an autoscaler that somebody else makes has its own: write it there, or leave autoScaler.name out",
+                "does not apply to an existing autoscaler: configure it there, or remove autoScaler.name",
                 f".{field}",
                 reason="FieldValueForbidden",
             )
@@ -117,7 +148,7 @@ class AutoScale(Record, frozen=True):
         ),
         Rule(
             "self.minReplicas > 0 || has(self.triggers) && self.triggers.size() > 0",
-            "CPU and memory cannot tell when a first replica is needed: name a trigger that can",
+            "CPU and memory cannot scale from zero: add another trigger",
             ".triggers",
             reason="FieldValueRequired",
         ),
@@ -125,28 +156,37 @@ class AutoScale(Record, frozen=True):
 
 
 class Batching(Record, frozen=True):
-    """How many requests the server computes at once; translated into the server's own setting."""
+    """Request batching, translated into the configuration of the model server."""
 
-    batch_size: Annotated[int, Meta(ge=1, le=2**20, description="The most requests in a batch.")]
+    batch_size: Annotated[int, Meta(ge=1, le=2**20, description="The maximum number of requests in a batch.")]
     timeout_seconds: (
-        Annotated[int, Meta(ge=0, le=3600, description="How long the first request of a batch waits for others.")]
+        Annotated[int, Meta(ge=0, le=3600, description="Seconds that the first request of a batch waits for others.")]
         | None
     ) = None
     timeout_milliseconds: (
-        Annotated[int, Meta(ge=0, le=3_600_000, description="The same, where a second is too long.")] | None
+        Annotated[
+            int,
+            Meta(
+                ge=0,
+                le=3_600_000,
+                description="Milliseconds that the first request of a batch waits for others. Set this or "
+                "timeoutSeconds.",
+            ),
+        ]
+        | None
     ) = None
 
     __rules__: ClassVar[tuple[Rule, ...]] = (
         Rule(
             "!has(self.timeoutSeconds) || !has(self.timeoutMilliseconds)",
-            "one of timeoutSeconds and timeoutMilliseconds",
+            "set one of timeoutSeconds and timeoutMilliseconds",
             ".timeoutMilliseconds",
         ),
     )
 
     @property
     def wait_milliseconds(self) -> int | None:
-        """How long the first request waits, if that is said."""
+        """Return how long the first request of a batch waits, or None if unset."""
         if self.timeout_seconds is not None:
             return self.timeout_seconds * 1000
         return self.timeout_milliseconds

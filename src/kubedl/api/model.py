@@ -1,6 +1,6 @@
-"""Model and ModelVersion: a name for models that belong together, and one model as it lies in storage and as an image.
+"""Model and ModelVersion: a Model groups versions; a ModelVersion is a set of model files and the image built from it.
 
-A job has a version's fields as `spec.modelVersion`, from which the version is made when the job has succeeded.
+The field `spec.modelVersion` of a job has the fields of a ModelVersion, which is created when the job succeeds.
 """
 
 from collections.abc import Mapping
@@ -9,74 +9,76 @@ from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta
 
-from kubedl.api import image_names, model_storage
+from kubedl.api import model_storage
 from kubedl.api.conditions import Conditions
 from kubedl.api.model_storage import Storage
+from kubedl.kube.bounded_regex import BoundedPattern
+from kubedl.kube.types.meta import ObjectKey, ObjectMeta, Record, Resource
+from kubedl.oci import name_patterns
 from kubedl.schema.crd import Column, CustomResource
 from kubedl.schema.structural import Rule
-from kubedl.wire.meta import Key, ObjectMeta, Record, Resource
-from kubedl.wire.pattern import Pattern
 
 GROUP = "model.kubedl.io"
 VERSION = "v1alpha1"
-REBUILD = f"{GROUP}/rebuild"  # an annotation: a new value begins a failed build anew
+REBUILD = f"{GROUP}/rebuild"  # annotation: a new value restarts a failed build
 LONGEST_REBUILD = 63  # characters of its value that are compared
-BY_MODEL = "model"  # the index of versions by the Model that they belong to
+BY_MODEL = "model"  # name of the index of versions by their Model
 
 NAME = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
-REPOSITORY = rf"^{image_names.REPOSITORY}$"
-TAG = rf"^({image_names.TAG})?$"
+REPOSITORY = rf"^{name_patterns.REPOSITORY}$"
+TAG = rf"^({name_patterns.TAG})?$"
 BY_DIGEST = r"^(\S+@sha256:[0-9a-f]{64})?$"
 DIGEST = r"^sha256:[0-9a-f]{64}$"
-LONGEST = 1024  # of the texts that these are held against
+LONGEST = 1024  # of texts that are matched against these patterns
 
-NO_NAME = "the Model that gets a new version: lower-case letters, digits, '-' and '.'"
-NO_REPOSITORY = "the repository that the image is pushed to, as in modelhub/resnet, without a tag"
-NO_TAG = "a tag: letters, digits, '.', '_' and '-', at most 128, and not sha256- with a digest"
-NO_PARENT = "a model image by its digest, as in modelhub/resnet@sha256:…"
-NO_CHECK = "an insecure registry's certificate is not checked; remove insecure, or the authority"
-NO_STORAGE = "where the model lies"
-MADE_ONCE = (
-    "a version is made once and never changes; make a new ModelVersion, "
-    "or build this one again after a failure with the annotation model.kubedl.io/rebuild"
-)
+NO_NAME = "the name of the Model: lower-case letters, digits, '-' and '.'"
+NO_REPOSITORY = "the repository to push the image to, for example modelhub/resnet, without a tag"
+NO_TAG = "a tag: at most 128 letters, digits, '.', '_' and '-', and not sha256- with a digest"
+NO_PARENT = "a model image by digest, for example modelhub/resnet@sha256:…"
+NO_CHECK = "insecure disables the check of the certificate; remove insecure or authority"
+NO_STORAGE = "the storage of the model files"
+MADE_ONCE = "immutable: create a new ModelVersion, or rebuild a failed one with the annotation model.kubedl.io/rebuild"
 
 Phase = Literal["ImageBuilding", "ImageBuildFailed", "ImageBuildSucceeded"]
 ENDED: frozenset[Phase | None] = frozenset({"ImageBuildFailed", "ImageBuildSucceeded"})
 
 
 class Credentials(Record, frozen=True):
-    """Who may push."""
+    """Registry credentials for the push."""
 
     secret_name: Annotated[
         str,
-        Meta(min_length=1, max_length=253, description="A Secret of the type kubernetes.io/dockerconfigjson."),
+        Meta(min_length=1, max_length=253, description="The name of a Secret of type kubernetes.io/dockerconfigjson."),
     ]
 
 
 class Authority(Record, frozen=True):
-    """Who vouches for the registry."""
+    """The certificate authority of the registry."""
 
     secret_name: Annotated[
         str,
-        Meta(min_length=1, max_length=253, description="A Secret with ca.crt: certificates of authorities, as PEM."),
+        Meta(
+            min_length=1,
+            max_length=253,
+            description="The name of a Secret whose key ca.crt has CA certificates in PEM format.",
+        ),
     ]
 
 
 class Registry(Record, frozen=True):
-    """How the registry is spoken to."""
+    """How to connect to the registry."""
 
-    insecure: Annotated[bool, Meta(description="Over plain HTTP, or with a certificate that nobody has signed.")] = (
-        False
-    )
+    insecure: Annotated[
+        bool, Meta(description="Use plain HTTP, or do not verify the TLS certificate. Defaults to false.")
+    ] = False
     credentials: (
-        Annotated[Credentials, Meta(description="Who may push; by default the Secret regcred, if there is one.")] | None
-    ) = None
-    authority: (
         Annotated[
-            Authority, Meta(description="Who vouches for the registry, beside those that the packer's image knows.")
+            Credentials, Meta(description="Credentials for the push. Defaults to the Secret regcred, if it exists.")
         ]
         | None
+    ) = None
+    authority: (
+        Annotated[Authority, Meta(description="Additional certificate authorities to trust for the registry.")] | None
     ) = None
 
     __rules__: ClassVar[tuple[Rule, ...]] = (
@@ -85,67 +87,67 @@ class Registry(Record, frozen=True):
 
 
 class Signing(Record, frozen=True):
-    """The key that the image is signed with."""
+    """The key that signs the image."""
 
     secret_name: Annotated[
         str,
         Meta(
             min_length=1,
             max_length=253,
-            description="A Secret with cosign.key and, if that is encrypted, cosign.password.",
+            description="The name of a Secret with cosign.key and, if the key is encrypted, cosign.password.",
         ),
     ]
 
 
 class PreWarm(Record, frozen=True):
-    """Nodes that get the image before a pod asks for it; OpenKruise pulls it there."""
+    """Pre-pulls the image to nodes with OpenKruise, before a pod needs it."""
 
     node_selector: Annotated[
         Mapping[str, Annotated[str, Meta(max_length=63)]],
-        Meta(max_length=16, description="Labels of the nodes; by default all nodes."),
+        Meta(max_length=16, description="Labels of the nodes. Defaults to all nodes."),
     ] = {}
-    parallelism: Annotated[int, Meta(ge=1, le=1000, description="How many nodes pull at a time.")] = 5
-    timeout_seconds: Annotated[int, Meta(ge=1, le=86400, description="How long a node may pull.")] = 3600
+    parallelism: Annotated[int, Meta(ge=1, le=1000, description="The number of nodes that pull at the same time.")] = 5
+    timeout_seconds: Annotated[
+        int, Meta(ge=1, le=86400, description="Seconds in which a node must finish its pull.")
+    ] = 3600
     secret_name: Annotated[
         str,
-        Meta(max_length=253, description="A Secret of the type kubernetes.io/dockerconfigjson that lets nodes pull."),
+        Meta(max_length=253, description="The name of a Secret of type kubernetes.io/dockerconfigjson for the pull."),
     ] = ""
 
 
 class Origin(Record, frozen=True):
-    """Where a model comes from. Whoever makes the version says it; for a job's version that is the operator."""
+    """The provenance of a model, set by the creator of the ModelVersion: the operator, for the version of a job."""
 
-    job_kind: Annotated[str, Meta(max_length=63, description="The kind of the job that made it.")] = ""
-    job_name: Annotated[str, Meta(max_length=253, description="The job's name.")] = ""
-    job_uid: Annotated[str, Meta(max_length=63, description="The job's uid.")] = ""
+    job_kind: Annotated[str, Meta(max_length=63, description="The kind of the job.")] = ""
+    job_name: Annotated[str, Meta(max_length=253, description="The name of the job.")] = ""
+    job_uid: Annotated[str, Meta(max_length=63, description="The uid of the job.")] = ""
     trainer_images: Annotated[
         Mapping[str, Annotated[str, Meta(max_length=1024)]],
-        Meta(max_length=16, description="The images that it was trained with, as written, each with its digest."),
+        Meta(max_length=16, description="The training images as written in the pods, each with its digest."),
     ] = {}
-    code_repository: Annotated[str, Meta(max_length=2048, description="The repository of its code.")] = ""
-    code_revision: Annotated[str, Meta(max_length=255, description="The commit of its code.")] = ""
+    code_repository: Annotated[str, Meta(max_length=2048, description="The git repository of the training code.")] = ""
+    code_revision: Annotated[str, Meta(max_length=255, description="The git commit of the training code.")] = ""
 
 
 class ModelOutput(Record, frozen=True):
-    """The model version that a successful job leaves behind."""
+    """The ModelVersion to create when the job succeeds."""
 
-    model_name: Annotated[str, Meta(max_length=253, description="The Model that gets a new version.")] = ""
-    created_by: Annotated[
-        str, Meta(max_length=253, description="Who made the version; of a job's version by default the job.")
-    ] = ""
-    image_repo: Annotated[str, Meta(max_length=253, description="The repository that the image is pushed to.")] = ""
+    model_name: Annotated[str, Meta(max_length=253, description="The Model that the version belongs to.")] = ""
+    created_by: Annotated[str, Meta(max_length=253, description="The author of the version. Defaults to the job.")] = ""
+    image_repo: Annotated[str, Meta(max_length=253, description="The repository to push the image to.")] = ""
     image_tag: Annotated[
         str,
         Meta(
             max_length=128,
-            description="The tag of the image; by default the first twelve hexadecimal digits of the version's uid.",
+            description="The tag of the image. Defaults to the first twelve hexadecimal digits of the version's uid.",
         ),
     ] = ""
     storage: Storage | None = None
     registry: Registry | None = None
     signing: Signing | None = None
     parent: Annotated[
-        str, Meta(max_length=1024, description="The model image, by its digest, that the training started from.")
+        str, Meta(max_length=1024, description="The model image, by digest, that the training started from.")
     ] = ""
     pre_warm: PreWarm | None = None
 
@@ -154,7 +156,7 @@ class ModelOutput(Record, frozen=True):
         Rule(f"has(self.imageRepo) && self.imageRepo.matches(r'{REPOSITORY}')", NO_REPOSITORY, ".imageRepo"),
         Rule(
             f"!has(self.imageTag) || "
-            f"self.imageTag.matches(r'{TAG}') && !self.imageTag.matches(r'{image_names.REFERRERS}')",
+            f"self.imageTag.matches(r'{TAG}') && !self.imageTag.matches(r'{name_patterns.REFERRERS}')",
             NO_TAG,
             ".imageTag",
         ),
@@ -164,44 +166,44 @@ class ModelOutput(Record, frozen=True):
 
 
 class ModelVersionSpec(ModelOutput, frozen=True):
-    """What a version is made of."""
+    """The model files, and how to build the image."""
 
     origin: Origin | None = None
 
 
 class BuildProgress(Record, frozen=True, omit_defaults=False):
-    """How much of the model the registry has."""
+    """Progress of the upload."""
 
     bytes_done: Annotated[int, Meta(description="Bytes that the registry has.")] = 0
     bytes_total: Annotated[int, Meta(description="Bytes of the whole model.")] = 0
 
 
 class ModelVersionStatus(Record, frozen=True):
-    """What the operator knows about a version."""
+    """The observed state of a ModelVersion."""
 
-    image: Annotated[str, Meta(description="The image, by its digest, as soon as the registry has it.")] = ""
-    image_tag: Annotated[str, Meta(description="The tag under which it was pushed.")] = ""
-    image_build_phase: Annotated[Phase | None, Meta(description="How far the build has come.")] = None
-    message: Annotated[str, Meta(description="What there is to say about it, for people.")] = ""
-    finish_time: Annotated[datetime | None, Meta(description="When the build ended.")] = None
-    artifact: Annotated[str, Meta(description="The same files as a ModelPack artifact, by its digest.")] = ""
-    size: Annotated[int, Meta(description="Bytes of the image.")] = 0
-    layers_uploaded: Annotated[int, Meta(description="Layers that the registry did not have.")] = 0
-    layers_reused: Annotated[int, Meta(description="Layers that it had already.")] = 0
-    bytes_uploaded: Annotated[int, Meta(description="Bytes that were sent to the registry.")] = 0
+    image: Annotated[str, Meta(description="The image by digest, once it is pushed.")] = ""
+    image_tag: Annotated[str, Meta(description="The tag that was pushed.")] = ""
+    image_build_phase: Annotated[Phase | None, Meta(description="The phase of the build.")] = None
+    message: Annotated[str, Meta(description="A human-readable message about the build.")] = ""
+    finish_time: Annotated[datetime | None, Meta(description="The time when the build ended.")] = None
+    artifact: Annotated[str, Meta(description="The same files as a ModelPack artifact, by digest.")] = ""
+    size: Annotated[int, Meta(description="The size of the image in bytes.")] = 0
+    layers_uploaded: Annotated[int, Meta(description="Layers that were uploaded.")] = 0
+    layers_reused: Annotated[int, Meta(description="Layers that the registry already had.")] = 0
+    bytes_uploaded: Annotated[int, Meta(description="Bytes that were uploaded to the registry.")] = 0
     signed: Annotated[bool, Meta(description="Whether the image was signed.")] = False
     progress: BuildProgress | None = None
-    attempts: Annotated[int, Meta(description="How often the build was begun.")] = 0
-    failures: Annotated[int, Meta(description="How often it failed, and that counts: it is not borne for ever.")] = 0
+    attempts: Annotated[int, Meta(description="The number of build attempts.")] = 0
+    failures: Annotated[int, Meta(description="The number of failed attempts that count towards the limit.")] = 0
     rebuild: Annotated[
-        str, Meta(description="The value of the annotation model.kubedl.io/rebuild when the build was last begun anew.")
+        str, Meta(description="The value of the annotation model.kubedl.io/rebuild when the build was last restarted.")
     ] = ""
     conditions: Conditions = ()
-    observed_generation: Annotated[int, Meta(description="The generation of the spec that this is about.")] = 0
+    observed_generation: Annotated[int, Meta(description="The generation of the spec that this status describes.")] = 0
 
 
 class ModelVersion(Record, frozen=True):
-    """One model, as it lies in storage, and as the image that is built of it."""
+    """One set of model files, and the OCI image that is built from it."""
 
     spec: ModelVersionSpec
     api_version: str = f"{GROUP}/{VERSION}"
@@ -211,38 +213,38 @@ class ModelVersion(Record, frozen=True):
 
     @property
     def tag(self) -> str:
-        """The tag of its image: as asked for, else as it was once chosen, else enough of the uid to be unique."""
+        """Return the image tag: spec.imageTag, else the tag in the status, else a unique prefix of the uid."""
         return self.spec.image_tag or self.status.image_tag or self.metadata.uid.replace("-", "")[:12]
 
     @property
     def rebuild(self) -> str:
-        """What the annotation REBUILD says: another value than before asks for another build after a failure."""
+        """Return the value of the annotation REBUILD. A new value restarts a failed build."""
         return self.metadata.annotations.get(REBUILD, "")[:LONGEST_REBUILD]
 
 
 class ModelSpec(Record, frozen=True):
-    """What there is to say about a model."""
+    """The desired state of a Model."""
 
-    description: Annotated[str, Meta(max_length=32768, description="What the model is for.")] = ""
+    description: Annotated[str, Meta(max_length=32768, description="A description of the model.")] = ""
 
 
 class VersionInfo(Record, frozen=True):
-    """A version in a word."""
+    """A short reference to a version."""
 
-    model_version: Annotated[str, Meta(description="The version's name.")] = ""
-    image_name: Annotated[str, Meta(description="Its image, by digest; empty until it is built.")] = ""
+    model_version: Annotated[str, Meta(description="The name of the ModelVersion.")] = ""
+    image_name: Annotated[str, Meta(description="The image by digest. Empty until it is built.")] = ""
 
 
 class ModelStatus(Record, frozen=True):
-    """The versions of a model."""
+    """The observed state of a Model."""
 
     latest_version: Annotated[VersionInfo, Meta(description="The newest version whose image is built.")] | None = None
-    versions: Annotated[tuple[VersionInfo, ...], Meta(description="Its versions, the newest first.")] = ()
-    version_count: Annotated[int, Meta(description="How many versions there are; not all of many are listed.")] = 0
+    versions: Annotated[tuple[VersionInfo, ...], Meta(description="The versions, newest first.")] = ()
+    version_count: Annotated[int, Meta(description="The number of versions, including those that are not listed.")] = 0
 
 
 class Model(Record, frozen=True):
-    """A name for models that belong together: the versions of one."""
+    """A named model with its versions."""
 
     spec: ModelSpec = ModelSpec()
     api_version: str = f"{GROUP}/{VERSION}"
@@ -255,24 +257,24 @@ MODELS = Resource(Model, "Model", "models", VERSION, GROUP)
 MODEL_VERSIONS = Resource(ModelVersion, "ModelVersion", "modelversions", VERSION, GROUP)
 
 
-def model_key(version: ModelVersion) -> Key:
-    """The Model that a version belongs to."""
-    return Key(version.metadata.namespace, version.spec.model_name)
+def model_key(version: ModelVersion) -> ObjectKey:
+    """Return the key of the Model that a version belongs to."""
+    return ObjectKey(version.metadata.namespace, version.spec.model_name)
 
 
-def complaint(wish: ModelOutput) -> str | None:
-    """What is wrong with a version that no rule has seen: the field, and what it must be."""
-    for field, value, pattern, words in (
-        ("modelName", wish.model_name, NAME, NO_NAME),
-        ("imageRepo", wish.image_repo, REPOSITORY, NO_REPOSITORY),
-        ("imageTag", wish.image_tag, TAG, NO_TAG),
-        ("parent", wish.parent, BY_DIGEST, NO_PARENT),
+def validate(output: ModelOutput) -> str | None:
+    """Return the first invalid field of a version that was stored before the CEL rules existed, and what it must be."""
+    for field, value, pattern, message in (
+        ("modelName", output.model_name, NAME, NO_NAME),
+        ("imageRepo", output.image_repo, REPOSITORY, NO_REPOSITORY),
+        ("imageTag", output.image_tag, TAG, NO_TAG),
+        ("parent", output.parent, BY_DIGEST, NO_PARENT),
     ):
-        if not Pattern(pattern, LONGEST).fullmatch(value):
-            return f"{field}: {words}"
-    if Pattern(image_names.REFERRERS, LONGEST).match(wish.image_tag):
+        if not BoundedPattern(pattern, LONGEST).fullmatch(value):
+            return f"{field}: {message}"
+    if BoundedPattern(name_patterns.REFERRERS, LONGEST).match(output.image_tag):
         return f"imageTag: {NO_TAG}"
-    return model_storage.complaint(wish.storage) if wish.storage is not None else f"storage: {NO_STORAGE}"
+    return model_storage.validate(output.storage) if output.storage is not None else f"storage: {NO_STORAGE}"
 
 
 CUSTOM_RESOURCES = (

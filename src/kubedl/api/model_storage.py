@@ -1,7 +1,7 @@
-"""Where a model lies: the same in a job that writes it, in the build that packs it, and later in what serves it.
+"""Storage of model files, shared by the job that writes them, the build that packs them and the pods that serve them.
 
-What may be written is said here once, as expressions that the API server's rules and our own reader share: an object
-may be older than its rules.
+The patterns are defined once, for the CEL rules and for the operator's own checks: an object may be older than its
+rules.
 """
 
 from collections.abc import Mapping
@@ -10,24 +10,28 @@ from typing import Annotated, ClassVar
 import msgspec
 from msgspec import Meta
 
+from kubedl.kube.bounded_regex import BoundedPattern
+from kubedl.kube.types.meta import Record
 from kubedl.schema.structural import Rule
-from kubedl.wire.meta import Record
-from kubedl.wire.pattern import Pattern
 
 DEFAULT_PATH = "/kubedl-model"
 LONGEST_PATH = 4096
-MOUNTABLE = r"^(/[^:]*)?$"  # as the API server wants it of every mount; empty is the default
+MOUNTABLE = r"^(/[^:]*)?$"  # the API server requires this of every mount path; empty selects the default
 UPWARDS = r"(^|/)\.\.(/|$)"
-NO_MOUNT = "where containers find the model: an absolute path without ':'"
+NO_MOUNT = "the mount path of the model: an absolute path without ':'"
 NO_DIRECTORY = "an absolute path without '..'"
 NO_SUB_PATH = "a path inside the claim: relative, without '..'"
-HOST_NAME = r"^([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$"  # as the API server wants it of every label's value
-NO_NODE = "the node that has the directory"
-NO_HOST_NAME = "a node by its label kubernetes.io/hostname: at most 63 letters, digits, '-', '_' and '.'"
-EXACTLY_ONE = "exactly one of localStorage, nfs, AWSEfs and claim"
+HOST_NAME = r"^([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$"  # the API server requires this of every label value
+NO_NODE = "the node of the directory"
+NO_HOST_NAME = "a value of the node label kubernetes.io/hostname: at most 63 letters, digits, '-', '_' and '.'"
+EXACTLY_ONE = "set exactly one of localStorage, nfs, AWSEfs and claim"
 
 MountPath = Annotated[
-    str, Meta(max_length=4096, description=f"Where a job's containers find the model; {DEFAULT_PATH} by default.")
+    str,
+    Meta(
+        max_length=4096,
+        description=f"The directory where the containers of a job find the model. Defaults to {DEFAULT_PATH}.",
+    ),
 ]
 
 
@@ -40,16 +44,16 @@ def _directory_rule() -> Rule:
 
 
 class LocalStorage(Record, frozen=True):
-    """A directory of a node, or a file: mounted as hostPath, which the namespace's Pod Security level must allow."""
+    """A directory or file on a node, mounted as hostPath, which the Pod Security level of the namespace must allow."""
 
-    path: Annotated[str, Meta(min_length=1, max_length=4096, description="The directory, or the file, on the node.")]
+    path: Annotated[str, Meta(min_length=1, max_length=4096, description="The directory or file on the node.")]
     mount_path: MountPath = ""
     node_name: Annotated[
         str,
         Meta(
             max_length=253,
-            description="The node that has it, by its label kubernetes.io/hostname. The replica that writes the "
-            "model runs there, and so does the build.",
+            description="The node, by its label kubernetes.io/hostname. The replica that writes the model and the "
+            "build pod run there.",
         ),
     ] = ""
 
@@ -64,25 +68,29 @@ class LocalStorage(Record, frozen=True):
 class NfsStorage(Record, frozen=True):
     """A directory of an NFS server."""
 
-    server: Annotated[str, Meta(min_length=1, max_length=253, description="Its name or address.")]
-    path: Annotated[str, Meta(min_length=1, max_length=4096, description="The directory on the server.")] = "/"
+    server: Annotated[
+        str, Meta(min_length=1, max_length=253, description="The host name or address of the NFS server.")
+    ]
+    path: Annotated[str, Meta(min_length=1, max_length=4096, description="The directory on the NFS server.")] = "/"
     mount_path: MountPath = ""
 
     __rules__: ClassVar[tuple[Rule, ...]] = (_directory_rule(), _mount_rule())
 
 
 class EfsStorage(Record, frozen=True):
-    """A file system of AWS, by the CSI driver efs.csi.aws.com, which must be installed in the cluster."""
+    """An AWS EFS file system. The CSI driver efs.csi.aws.com must be installed in the cluster."""
 
     volume_handle: Annotated[
         str,
         Meta(
-            min_length=1, max_length=253, description="{file system}[:{path}[:{access point}]], as its driver has it."
+            min_length=1,
+            max_length=253,
+            description="The volume handle of the driver: {file system}[:{path}[:{access point}]].",
         ),
     ]
     attributes: Annotated[
         Mapping[str, Annotated[str, Meta(max_length=1024)]],
-        Meta(max_length=32, description="Further settings for the driver."),
+        Meta(max_length=32, description="Additional volume attributes for the driver."),
     ] = {}
     mount_path: MountPath = ""
 
@@ -90,11 +98,14 @@ class EfsStorage(Record, frozen=True):
 
 
 class ClaimStorage(Record, frozen=True):
-    """A PersistentVolumeClaim of the namespace, which somebody else made."""
+    """An existing PersistentVolumeClaim of the namespace."""
 
-    claim_name: Annotated[str, Meta(min_length=1, max_length=253, description="Its name.")]
+    claim_name: Annotated[str, Meta(min_length=1, max_length=253, description="The name of the PersistentVolumeClaim.")]
     sub_path: Annotated[
-        str, Meta(max_length=4096, description="The directory, or the file, inside the claim; all of it by default.")
+        str,
+        Meta(
+            max_length=4096, description="The directory or file inside the volume. Defaults to the root of the volume."
+        ),
     ] = ""
     mount_path: MountPath = ""
 
@@ -112,7 +123,7 @@ Place = LocalStorage | NfsStorage | EfsStorage | ClaimStorage
 
 
 class Storage(Record, frozen=True):
-    """Where the model lies; exactly one of them."""
+    """The storage of the model. Set exactly one."""
 
     local_storage: LocalStorage | None = None
     nfs: NfsStorage | None = None
@@ -129,29 +140,31 @@ class Storage(Record, frozen=True):
 
 
 def place(storage: Storage) -> Place | None:
-    """The one that is there; None if there is none, or more than one."""
-    found: list[Place] = [
+    """Return the storage that is set; None if none or more than one is."""
+    storages: list[Place] = [
         one for one in (storage.local_storage, storage.nfs, storage.efs, storage.claim) if one is not None
     ]
-    return found[0] if len(found) == 1 else None
+    return storages[0] if len(storages) == 1 else None
 
 
 def mount_path(storage: Storage) -> str:
-    """Where a job's containers find the model."""
+    """Return the mount path of the model in the containers of a job."""
     found = place(storage)
     return (found.mount_path if found is not None else "") or DEFAULT_PATH
 
 
-def complaint(storage: Storage) -> str | None:
-    """What is wrong with a storage that no rule has seen: the field, and what it must be."""
+def validate(storage: Storage) -> str | None:
+    """Return the first invalid field of a storage that was stored before the CEL rules existed, and what it must be."""
     found = place(storage)
     if found is None:
         return f"storage: {EXACTLY_ONE}"
-    if not Pattern(MOUNTABLE, LONGEST_PATH).fullmatch(found.mount_path):
+    if not BoundedPattern(MOUNTABLE, LONGEST_PATH).fullmatch(found.mount_path):
         return f"storage: mountPath: {NO_MOUNT}"
     if isinstance(found, LocalStorage | NfsStorage) and not _is_directory(found.path):
         return f"storage: path: {NO_DIRECTORY}"
-    if isinstance(found, LocalStorage) and not (found.node_name and Pattern(HOST_NAME, 63).fullmatch(found.node_name)):
+    if isinstance(found, LocalStorage) and not (
+        found.node_name and BoundedPattern(HOST_NAME, 63).fullmatch(found.node_name)
+    ):
         return f"storage: localStorage.nodeName: {NO_HOST_NAME if found.node_name else NO_NODE}"
     if isinstance(found, ClaimStorage) and (found.sub_path.startswith("/") or _leads_up(found.sub_path)):
         return f"storage: claim.subPath: {NO_SUB_PATH}"
@@ -163,5 +176,5 @@ def _is_directory(path: str) -> bool:
 
 
 def _leads_up(path: str) -> bool:
-    """What UPWARDS says, for text of any length."""
+    """Match UPWARDS without backtracking, for text of any length."""
     return ".." in path.split("/")

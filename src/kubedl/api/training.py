@@ -1,6 +1,6 @@
-"""What all training jobs have in common: the spec around the roles, and the status.
+"""The common part of all training jobs: the spec around the roles, and the status.
 
-A kind adds its own spec (the field that holds its roles, and what only it has) in its own file.
+Each kind adds its own spec in its own module: the field with its roles, and fields that only it has.
 """
 
 from collections.abc import Mapping
@@ -9,21 +9,21 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta
 
-from kubedl.api.cache import CacheBackendSpec
+from kubedl.api.cachebackend import CacheBackendSpec
 from kubedl.api.conditions import Conditions
 from kubedl.api.model import ModelOutput
-from kubedl.api.policy_rules import exit_code_rules, restart_rules
 from kubedl.api.training_addons import CodeSource, TensorBoard
-from kubedl.schema.pods import POD_TEMPLATE
+from kubedl.api.validation.policies import exit_code_rules, restart_rules
+from kubedl.kube.codec import RawObject
+from kubedl.kube.types.meta import ObjectKey, ObjectMeta, Record
+from kubedl.schema.pod_template import POD_TEMPLATE
 from kubedl.schema.structural import Rule
-from kubedl.wire.codec import Opaque
-from kubedl.wire.meta import Key, ObjectMeta, Record
 
 GROUP = "training.kubedl.io"
 VERSION = "v1alpha1"
 MAX_REPLICAS = 10_000
-BY_CACHE = "cache"  # the index of jobs by the CacheBackend that they use
-MOST = 2**31 - 1  # what clients in other languages can hold; seconds up to here are still a date
+BY_CACHE = "cache"  # name of the index of jobs by their CacheBackend
+MOST = 2**31 - 1  # largest int32, safe for clients in other languages; as seconds it is still a valid date
 
 CleanPodPolicy = Literal["All", "Running", "None"]
 RestartPolicy = Literal["Always", "OnFailure", "Never", "ExitCode"]
@@ -36,21 +36,21 @@ State = Literal["Created", "Queuing", "Running", "Restarting", "Suspended", "Suc
 
 
 class Dependency(Record, frozen=True):
-    """Another role that must have come so far before this one starts."""
+    """A role that must reach a phase before this role starts."""
 
-    upstream: Annotated[str, Meta(max_length=63, description="The role that is waited for.")]
-    phase: Annotated[Phase, Meta(description="How far every replica of that role must have come.")] = "Running"
+    upstream: Annotated[str, Meta(max_length=63, description="The role to wait for.")]
+    phase: Annotated[Phase, Meta(description="The phase that every replica of that role must reach.")] = "Running"
 
 
 class ExitCodes(Record, frozen=True):
-    """What the exit codes of a role's containers mean."""
+    """The meaning of the exit codes of a role's containers."""
 
     retryable: Annotated[
         tuple[Annotated[str, Meta(max_length=7)], ...],
         Meta(
             max_length=16,
-            description='Codes after which trying again may help, from 1 to 255, as in "137" or "200-255". All others '
-            "fail the replica for good.",
+            description='Retryable exit codes from 1 to 255, single or as a range, for example "137" or "200-255". '
+            "All other codes are permanent failures.",
         ),
     ]
 
@@ -58,33 +58,34 @@ class ExitCodes(Record, frozen=True):
 
 
 class ReplicaSpec(Record, frozen=True):
-    """One role of a job: how many replicas, and what each runs."""
+    """One role of a job: its number of replicas and their pod template."""
 
     template: Annotated[
-        Opaque, Meta(description="The pod of each replica (a PodTemplateSpec).", extra_json_schema=POD_TEMPLATE)
+        RawObject,
+        Meta(description="The pod template of each replica (a PodTemplateSpec).", extra_json_schema=POD_TEMPLATE),
     ]
-    replicas: Annotated[int, Meta(ge=0, le=MAX_REPLICAS, description="How many pods this role has.")] = 1
+    replicas: Annotated[int, Meta(ge=0, le=MAX_REPLICAS, description="The number of pods of this role.")] = 1
     restart_policy: Annotated[
         RestartPolicy | None,
         Meta(
-            description="What happens when a replica fails. ExitCode replaces it when the exit code says that trying "
-            "again may help (130, 137, 138, 143, unless exitCodes says otherwise), and fails otherwise. The kind has "
-            "a default."
+            description="What happens when a replica fails. ExitCode restarts it after a retryable exit code (130, "
+            "137, 138 and 143, unless exitCodes is set) and treats any other code as a permanent failure. The "
+            "default depends on the kind."
         ),
     ] = None
     exit_codes: ExitCodes | None = None
     oom_policy: Annotated[
         OomPolicy | None,
         Meta(
-            description="What it means that a container was killed for want of memory: Retry or Fail, whatever its "
-            "exit code. Left out, the code decides, which is 137."
+            description="Whether an OOM kill is retried (Retry) or a permanent failure (Fail), regardless of the "
+            "exit code. By default exit code 137 decides."
         ),
     ] = None
     failure_policy: Annotated[
         FailurePolicy | None,
         Meta(
-            description="What a replica that fails for good takes along: FailJob, or FailReplica, after which the "
-            "others go on as long as the job can succeed without it. The kind has a default."
+            description="The effect of a permanently failed replica: FailJob fails the job; FailReplica lets the "
+            "others continue while the job can still succeed without it. The default depends on the kind."
         ),
     ] = None
     depends_on: (
@@ -92,32 +93,34 @@ class ReplicaSpec(Record, frozen=True):
             tuple[Dependency, ...],
             Meta(
                 max_length=8,
-                description="Roles that must come first. Left out, the kind's own order holds; [] is none.",
+                description="The roles that must start or finish before this one. Defaults to the order of the kind; "
+                "[] means no dependency.",
             ),
         ]
         | None
     ) = None
 
     spot_replica_spec: (
-        Annotated[Opaque, Meta(description="Not supported yet: a job that sets it is rejected.")] | None
+        Annotated[RawObject, Meta(description="Not supported yet: a job that sets it is rejected.")] | None
     ) = None
 
     __rules__: ClassVar[tuple[Rule, ...]] = restart_rules()
 
 
-# The number of roles is bounded because the API server bounds what the rules about them may cost.
+# The API server limits the cost of CEL rules, so the number of roles must be bounded.
 ReplicaSpecs = Annotated[
     Mapping[str, ReplicaSpec],
     Meta(
         min_length=1,
         max_length=5,
-        description="The roles of the job, by name (Master, Worker, PS, …): how many pods each has, and what they run.",
+        description="The roles of the job by name (Master, Worker, PS, …): the number of pods of each, and their "
+        "template.",
     ),
 ]
 
 
 class SchedulingPolicy(Record, frozen=True):
-    """Wishes to the scheduler."""
+    """Scheduling of the pods of a job."""
 
     min_available: (
         Annotated[
@@ -137,7 +140,7 @@ class SchedulingPolicy(Record, frozen=True):
         | None
     ) = None
     priority_class_name: Annotated[
-        str, Meta(max_length=253, description="The PriorityClass of pods whose template names none.")
+        str, Meta(max_length=253, description="The PriorityClass of pods whose template sets none.")
     ] = ""
     queue: Annotated[
         str, Meta(max_length=253, description="Not supported yet (queues): a job that sets it is rejected.")
@@ -145,53 +148,78 @@ class SchedulingPolicy(Record, frozen=True):
 
 
 class JobSpec(Record, frozen=True):
-    """The part of a job's spec that every kind has."""
+    """The part of the spec that all kinds of jobs share."""
 
     clean_pod_policy: Annotated[
         CleanPodPolicy | None,
         Meta(
-            description="Which pods are deleted when the job has ended. Of a job that failed, running pods always are. "
-            "The kind has a default."
+            description="Which pods are deleted when the job has finished. The running pods of a failed job are "
+            "always deleted. The default depends on the kind."
         ),
     ] = None
     ttl_seconds_after_finished: (
-        Annotated[int, Meta(ge=0, le=MOST, description="The job itself is deleted that long after its end.")] | None
+        Annotated[
+            int,
+            Meta(ge=0, le=MOST, description="Seconds after which a finished job is deleted. If unset, it is kept."),
+        ]
+        | None
     ) = None
     active_deadline_seconds: (
         Annotated[
             int,
-            Meta(ge=1, le=MOST, description="The job fails when it has run that long, suspended time not counted."),
+            Meta(
+                ge=1,
+                le=MOST,
+                description="Seconds after which an active job fails. Suspended time does not count. By default "
+                "there is no "
+                "limit.",
+            ),
         ]
         | None
     ) = None
     backoff_limit: (
         Annotated[
-            int, Meta(ge=0, le=MOST, description="How often failed replicas are tried again before the job fails.")
+            int,
+            Meta(
+                ge=0,
+                le=MOST,
+                description="The number of retries of failed replicas before the job fails. By default there is "
+                "no limit.",
+            ),
         ]
         | None
     ) = None
-    suspend: Annotated[bool, Meta(description="No pod runs while this is true.")] = False
+    suspend: Annotated[
+        bool,
+        Meta(
+            description="Whether the job is suspended: its pods are deleted, and none are created while this is true."
+        ),
+    ] = False
     restart_scope: Annotated[
         RestartScope | None,
         Meta(
-            description="What is restarted when one replica must be: it alone, or all of them. The kind has a default."
+            description="Whether a failed replica is restarted alone or with all the others. The default depends on "
+            "the kind."
         ),
     ] = None
     success_policy: Annotated[
         SuccessPolicy,
         Meta(
-            description="When the job is done. Empty: as the kind has it. AllWorkers: when every Worker is, too. "
-            "AllReplicas: when every replica of every role is. AnyWorker: when one Worker is."
+            description="When the job succeeds. Empty, the default: as defined by the kind. AllWorkers: when every "
+            "Worker has succeeded as well. AllReplicas: when every replica of every role has. AnyWorker: when one "
+            "Worker has."
         ),
     ] = ""
     scheduling_policy: SchedulingPolicy | None = None
-    cron_policy: Annotated[Opaque, Meta(description="Not supported yet: a job that sets it is rejected.")] | None = None
+    cron_policy: Annotated[RawObject, Meta(description="Not supported yet: a job that sets it is rejected.")] | None = (
+        None
+    )
     cache_backend: (
         Annotated[
             CacheBackendSpec,
             Meta(
-                description="The cache that every pod mounts, by its name; made from dataset and cacheEngine if it is "
-                "not there."
+                description="The CacheBackend that every pod mounts, by name. It is created from dataset and "
+                "cacheEngine if it does not exist."
             ),
         ]
         | None
@@ -202,49 +230,55 @@ class JobSpec(Record, frozen=True):
 
 
 class ReplicaStatus(Record, frozen=True, omit_defaults=False):
-    """How the replicas of one role are."""
+    """The state of the replicas of one role."""
 
-    active: Annotated[int, Meta(description="Pods that have not ended.")] = 0
-    ready: Annotated[int, Meta(description="Pods that are ready.")] = 0
-    succeeded: Annotated[int, Meta(description="Replicas that have succeeded.")] = 0
-    failed: Annotated[int, Meta(description="Replicas that have failed for good.")] = 0
-    evicted: Annotated[int, Meta(description="Pods that were lost through no fault of theirs and replaced.")] = 0
-    restarts: Annotated[int, Meta(description="Pods that failed and were replaced.")] = 0
-    succeeded_indexes: Annotated[str, Meta(description="Indexes of replicas that have succeeded, as in 0-2,5.")] = ""
-    attempts: Annotated[Mapping[str, int], Meta(description="How often a replica was replaced, by its index.")] = {}
+    active: Annotated[int, Meta(description="The number of pods that have not ended.")] = 0
+    ready: Annotated[int, Meta(description="The number of ready pods.")] = 0
+    succeeded: Annotated[int, Meta(description="The number of replicas that have succeeded.")] = 0
+    failed: Annotated[int, Meta(description="The number of replicas that have failed permanently.")] = 0
+    evicted: Annotated[
+        int, Meta(description="The number of pods that were evicted or lost with their node, and replaced.")
+    ] = 0
+    restarts: Annotated[int, Meta(description="The number of pods that failed and were replaced.")] = 0
+    succeeded_indexes: Annotated[
+        str, Meta(description="The indexes of the replicas that have succeeded, for example 0-2,5.")
+    ] = ""
+    attempts: Annotated[Mapping[str, int], Meta(description="The number of replacements by replica index.")] = {}
 
 
 class JobStatus(Record, frozen=True):
-    """What the operator knows about a job. All that must outlive a restart of the operator is here."""
+    """The observed state of a job. The operator keeps no other record, so a restart loses nothing."""
 
-    state: Annotated[State | None, Meta(description="What the job is doing, in a word.")] = None
-    reason: Annotated[str, Meta(description="Why it is in this state, in a word for programs.")] = ""
+    state: Annotated[State | None, Meta(description="The phase of the job.")] = None
+    reason: Annotated[str, Meta(description="Why the job is in this phase, in CamelCase, for programs.")] = ""
     message: Annotated[
         str,
-        Meta(description="Why the job waits or how it ended, in one line; the conditions have all of it."),
+        Meta(description="Why the job waits or how it ended, in one line. The conditions have the details."),
     ] = ""
-    ready: Annotated[str, Meta(description="Pods that are ready, of those wanted.")] = ""
+    ready: Annotated[str, Meta(description="Ready pods out of desired pods, for example 3/4.")] = ""
     conditions: Conditions = ()
-    replica_statuses: Annotated[Mapping[str, ReplicaStatus], Meta(description="How the replicas are, by role.")] = {}
-    attempt: Annotated[int, Meta(description="How often the whole job was restarted.")] = 0
-    retries: Annotated[int, Meta(description="What counts against backoffLimit.")] = 0
+    replica_statuses: Annotated[
+        Mapping[str, ReplicaStatus], Meta(description="The state of the replicas by role.")
+    ] = {}
+    attempt: Annotated[int, Meta(description="The number of restarts of the whole job.")] = 0
+    retries: Annotated[int, Meta(description="The number of retries that count towards backoffLimit.")] = 0
     restarts: Annotated[
         int | None,
-        Meta(description="How often pods were replaced or containers restarted, for whatever reason."),
+        Meta(description="The number of replaced pods and restarted containers, for any reason."),
     ] = None
-    start_time: Annotated[datetime | None, Meta(description="When the job began, or was last resumed.")] = None
-    completion_time: Annotated[datetime | None, Meta(description="When it ended.")] = None
-    active_deadline_seconds: Annotated[
-        int | None, Meta(description="How long it may run, wherever the spec says so.")
-    ] = None
-    model_version_name: Annotated[str, Meta(description="The model version that the job left behind.")] = ""
-    cache_backend_name: Annotated[str, Meta(description="The cache that the job's pods mount.")] = ""
-    code_revision: Annotated[str, Meta(description="The commit that all replicas run, if the code is from git.")] = ""
-    observed_generation: Annotated[int, Meta(description="The generation of the spec that this is about.")] = 0
+    start_time: Annotated[datetime | None, Meta(description="The time when the job started or was last resumed.")] = (
+        None
+    )
+    completion_time: Annotated[datetime | None, Meta(description="The time when the job finished.")] = None
+    active_deadline_seconds: Annotated[int | None, Meta(description="The effective activeDeadlineSeconds.")] = None
+    model_version_name: Annotated[str, Meta(description="The ModelVersion that the job created.")] = ""
+    cache_backend_name: Annotated[str, Meta(description="The CacheBackend that the pods mount.")] = ""
+    code_revision: Annotated[str, Meta(description="The git commit that all replicas run, if codeSource is set.")] = ""
+    observed_generation: Annotated[int, Meta(description="The generation of the spec that this status describes.")] = 0
 
 
 class TrainingJob(Record, frozen=True):
-    """A job of any kind; a kind narrows `spec`."""
+    """A job of any kind. Each kind narrows the type of `spec`."""
 
     spec: Any
     api_version: str = f"{GROUP}/{VERSION}"
@@ -253,7 +287,7 @@ class TrainingJob(Record, frozen=True):
     status: JobStatus = JobStatus()
 
 
-def cache_key(made: TrainingJob) -> Key | None:
-    """The CacheBackend that a job uses; None if it uses none."""
-    wish: CacheBackendSpec | None = made.spec.cache_backend
-    return Key(made.metadata.namespace, wish.name) if wish is not None and wish.name else None
+def cache_key(resource: TrainingJob) -> ObjectKey | None:
+    """Return the key of the CacheBackend of a job, or None."""
+    spec: CacheBackendSpec | None = resource.spec.cache_backend
+    return ObjectKey(resource.metadata.namespace, spec.name) if spec is not None and spec.name else None

@@ -1,21 +1,21 @@
-"""What a job of any kind may ask for beside its replicas: code from git, and a TensorBoard.
+"""Options that every kind of job has: code from git, and TensorBoard.
 
-What may be written is said here once, as regular expressions that the API server's rules and our own reader share: the
-annotations of the first KubeDL, which no rule can see, are held to the same.
+The patterns are defined once, for the CEL rules and for the operator's own checks: CEL rules cannot see the annotations
+of KubeDL 0.5, which must match the same patterns.
 """
 
 from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
+from kubedl.kube.codec import RawObject
+from kubedl.kube.types.meta import Record
 from kubedl.schema.structural import Rule
-from kubedl.wire.codec import Opaque
-from kubedl.wire.meta import Record
 
 _HOST = r"([A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9A-Fa-f:.]+\])"
 _USER = r"([A-Za-z0-9_][A-Za-z0-9_.-]*@)?"
-# A known protocol, or user@host:path. Whatever begins with '-' would be an option of git, `ext::` runs a command, and
-# a path would be one of the container's own.
+# A known protocol, or user@host:path. A leading '-' would be an option of git, `ext::` runs a command, and a plain path
+# would refer to the container's own file system.
 ADDRESS = rf"^((https?|git)://{_HOST}(:[0-9]+)?/[!-~]*|ssh://{_USER}{_HOST}(:[0-9]+)?/[!-~]*|{_USER}{_HOST}:/?[!-,.0-9;-~][!-~]*)$"
 LONGEST_ADDRESS, LONGEST_NAME, LONGEST_DIRECTORY, LONGEST_ROOT, LONGEST_IMAGE = 2048, 255, 255, 1024, 1024
 MOST_VARIABLES = 32
@@ -25,17 +25,19 @@ NAME_IN_GIT = r"^[A-Za-z0-9_][A-Za-z0-9._/#+@=-]*$"
 DIRECTORY = r"^[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*$"
 ABSOLUTE = r"^(/[A-Za-z0-9_][A-Za-z0-9_.-]*)+$"
 
-IN_CLEAR_TEXT = "http:// would send the password of secretName in clear text; take https:// or ssh://, or no Secret"
-NO_ADDRESS = "an address is https://…, http://…, ssh://…, git://… or user@host:path"
-NO_CREDENTIALS = (
-    "everybody who sees the job would see these credentials; put them into a Secret (username and password, or "
-    "ssh-privatekey and known_hosts) and name it in spec.codeSource.secretName"
+IN_CLEAR_TEXT = (
+    "http:// would send the password of secretName in clear text; use https:// or ssh://, or remove secretName"
 )
-NO_NAME = "a branch, tag or commit: letters, digits and . _ / # + @ = -, not beginning with one of these signs but _"
-NO_DIRECTORY = "a directory below rootPath: names of letters, digits and . _ - that begin with none of . and -"
-NO_ROOT = "an absolute path whose names begin with none of . and -"
-LONGEST_BOARD_NAME = 63 - len("-tensorboard-0")  # of a job: its TensorBoard's Service has a name in DNS
-CHOSEN_ONCE = "the code of a job is chosen once, so that all its replicas run the same; make a new job"
+NO_ADDRESS = "must be https://…, http://…, ssh://…, git://… or user@host:path"
+NO_CREDENTIALS = (
+    "credentials in the URL are visible to every reader of the job; put them into a Secret (username and password, "
+    "or ssh-privatekey and known_hosts) and set spec.codeSource.secretName"
+)
+NO_NAME = "a branch, tag or commit: letters, digits and . _ / # + @ = -, beginning with a letter, digit or _"
+NO_DIRECTORY = "a directory below rootPath: letters, digits and . _ -, where no name begins with . or -"
+NO_ROOT = "an absolute path in which no name begins with . or -"
+LONGEST_BOARD_NAME = 63 - len("-tensorboard-0")  # of a job: the TensorBoard Service has a DNS name
+CHOSEN_ONCE = "immutable, so that all replicas run the same code; create a new job"
 
 
 def _matches(field: str, pattern: str, message: str) -> Rule:
@@ -49,60 +51,88 @@ def _unchanged(field: str) -> Rule:
 
 
 class CodeSource(Record, frozen=True):
-    """Code that every replica gets from a git repository before it starts, all of them the same commit."""
+    """Code that is cloned from a git repository before each replica starts. All replicas get the same commit."""
 
     repository: Annotated[
         str,
         Meta(
             min_length=1,
             max_length=LONGEST_ADDRESS,
-            description="The repository's address, without user name and password.",
+            description="The URL of the repository, without user name and password.",
         ),
     ]
     branch: Annotated[
         str,
         Meta(
             max_length=LONGEST_NAME,
-            description="The branch whose newest commit is taken; the repository's own by default.",
+            description="The branch whose latest commit is used. Defaults to the default branch of the repository.",
         ),
     ] = ""
     revision: Annotated[
-        str, Meta(max_length=LONGEST_NAME, description="The commit, or a tag or branch, that is taken instead.")
+        str,
+        Meta(
+            max_length=LONGEST_NAME,
+            description="A commit, tag or branch to use instead of the latest commit of branch.",
+        ),
     ] = ""
     destination: Annotated[
         str,
         Meta(
             max_length=LONGEST_DIRECTORY,
-            description="The directory that the code is in, below each container's workingDir, or below rootPath where "
-            "it has none. By default the repository's name.",
+            description="The directory of the code, relative to the workingDir of each container, or to rootPath for "
+            "containers without workingDir. Defaults to the name of the repository.",
         ),
     ] = ""
     root_path: Annotated[
-        str, Meta(max_length=LONGEST_ROOT, description="Where the code is in containers that have no workingDir.")
+        str,
+        Meta(
+            max_length=LONGEST_ROOT,
+            description="The parent directory of the code in containers without workingDir. Defaults to /code.",
+        ),
     ] = "/code"
     secret_name: Annotated[
         str,
         Meta(
             max_length=253,
-            description="A Secret with username and password (kubernetes.io/basic-auth), or with ssh-privatekey "
-            "(kubernetes.io/ssh-auth) and known_hosts. Not with an address of http://, which would send it in clear.",
+            description="The name of a Secret with username and password (kubernetes.io/basic-auth), or with "
+            "ssh-privatekey (kubernetes.io/ssh-auth) and known_hosts. Rejected with an http:// URL, which would send "
+            "the password in clear text.",
         ),
     ] = ""
-    depth: Annotated[int, Meta(ge=0, le=2**31 - 1, description="How many commits are fetched; 0 fetches all.")] = 1
+    depth: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=2**31 - 1,
+            description="The number of commits to fetch. 0 fetches the whole history. Defaults to 1.",
+        ),
+    ] = 1
     max_failures: Annotated[
-        int, Meta(ge=1, le=100, description="After so many failures in a row the code counts as not to be had.")
+        int,
+        Meta(
+            ge=1,
+            le=100,
+            description="The number of consecutive failures after which the job fails because its code cannot be "
+            "fetched. Defaults to 3.",
+        ),
     ] = 3
     image: Annotated[
-        str, Meta(max_length=LONGEST_IMAGE, description="An image with git and sh. The operator has a default.")
+        str,
+        Meta(
+            max_length=LONGEST_IMAGE,
+            description="An image with git and sh. Defaults to the operator's flag --git-image.",
+        ),
     ] = ""
     env: Annotated[
-        tuple[Opaque, ...],
-        Meta(
-            max_length=MOST_VARIABLES, description="Further variables for git, as in a container: a proxy, for example."
-        ),
+        tuple[RawObject, ...],
+        Meta(max_length=MOST_VARIABLES, description="Additional environment variables for git, for example a proxy."),
     ] = ()
     resources: Annotated[
-        Opaque | None, Meta(description="What fetching may use, as in a container. Small by default.")
+        RawObject | None,
+        Meta(
+            description="Resource requests and limits of the init container that fetches the code. Defaults to small "
+            "ones."
+        ),
     ] = None
 
     __rules__: ClassVar[tuple[Rule, ...]] = (
@@ -127,30 +157,35 @@ class CodeSource(Record, frozen=True):
 
 
 class TensorBoard(Record, frozen=True):
-    """A TensorBoard that shows what the job logs, while it runs and for some time after."""
+    """A TensorBoard that shows the logs of the job while it runs, and for some time after."""
 
     log_dir: Annotated[
         str,
         Meta(
             min_length=1,
             max_length=LONGEST_LOG_DIR,
-            description="Where the logs are: a directory of a volume that the replicas mount, or an address that "
-            "TensorBoard can read.",
+            description="The log directory: a path in a volume that the replicas mount, or a URL that TensorBoard "
+            "can read.",
         ),
     ]
     image: Annotated[
-        str, Meta(max_length=1024, description="An image with TensorBoard. By default that of the replicas.")
+        str, Meta(max_length=1024, description="An image with TensorBoard. Defaults to the image of the replicas.")
     ] = ""
     ttl_seconds_after_finished: Annotated[
-        int, Meta(ge=0, le=2**31 - 1, description="How long it stays when the job has ended.")
+        int,
+        Meta(
+            ge=0,
+            le=2**31 - 1,
+            description="Seconds that TensorBoard keeps running after the job has finished. Defaults to 0.",
+        ),
     ] = 0
-    resources: Annotated[Opaque | None, Meta(description="What it may use, as in a container. Small by default.")] = (
-        None
-    )
+    resources: Annotated[
+        RawObject | None, Meta(description="Resource requests and limits of TensorBoard. Defaults to small ones.")
+    ] = None
 
 
 def has_credentials(address: str) -> bool:
-    """What CREDENTIALS says, in one pass: a user name with http, a password with any protocol."""
+    """Match CREDENTIALS in linear time: a user name with http, or a password with any protocol."""
     protocol, found, rest = address.partition("://")
     server, _, _ = rest.partition("/")
     if not found or not protocol.replace("+", "a").isalpha() or not protocol.isascii():

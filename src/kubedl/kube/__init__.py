@@ -1,1 +1,1 @@
-"""A client of the Kubernetes API: who we are, how we ask, and what the answers mean."""
+"""Kubernetes API client: credentials, requests, watches, and typed errors."""

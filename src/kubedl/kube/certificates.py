@@ -1,4 +1,4 @@
-"""Certificates of a server and of ourselves, which may be replaced while we run."""
+"""CA and client certificates, reloaded when their files change."""
 
 import asyncio
 import ssl
@@ -12,29 +12,29 @@ import structlog
 from kubedl.kube.tls import client_context
 
 READ_AGAIN = 60.0  # seconds
-TRY_AGAIN = 5.0  # seconds, after the certificates could not be read
+TRY_AGAIN = 5.0  # seconds, after a failed read
 
 log = structlog.get_logger()
 
 
 @dataclass(frozen=True)
 class Certificates:
-    """What a context is made of, as PEM."""
+    """The PEM data of an SSL context."""
 
-    authorities: bytes | None = None  # None: those of the system
-    certificate: bytes | None = None  # the client's
+    authorities: bytes | None = None  # None: the CAs of the system
+    certificate: bytes | None = None  # client certificate and key
     key: bytes | None = None
     verify: bool = True
 
     def context(self) -> ssl.SSLContext:
-        """For connections to the server; ValueError or OSError if something does not fit."""
+        """Return the SSL context; raises ValueError or OSError if the data is invalid."""
         context = client_context(self.authorities.decode() if self.authorities is not None else None)
         if not self.verify:
             context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         if (self.certificate is None) != (self.key is None):
-            raise ValueError("a client certificate and its key go together")
+            raise ValueError("a client certificate needs its key, and vice versa")
         if self.certificate is not None and self.key is not None:
-            # The ssl module takes client certificates from files only.
+            # The ssl module reads client certificates from files only.
             with tempfile.NamedTemporaryFile() as pair:
                 pair.write(self.certificate + b"\n" + self.key)
                 pair.flush()
@@ -43,10 +43,10 @@ class Certificates:
 
 
 class TLSConfig:
-    """The context for new connections. Another one takes its place when what it was made of has changed.
+    """The SSL context for new connections, replaced when its certificates change.
 
-    Certificates are read again every minute, and at the next use after `suspect`. While they cannot be read, or a
-    certificate and its key do not fit because only one of them was replaced yet, the last good ones stay in use.
+    Certificates are read again every minute, and at the next use after `suspect`. The last valid ones stay in use while
+    reading fails, or while certificate and key do not match because only one of them has been replaced.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class TLSConfig:
         server_name: str | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`read` raises ValueError or OSError; `server_name` is what the server's certificate must be for."""
+        """`read` raises ValueError or OSError; `server_name` is the name that the server's certificate must have."""
         self.server_name = server_name
         self._read = read
         self._clock = clock
@@ -66,7 +66,7 @@ class TLSConfig:
         self._complaint = ""
 
     async def context(self) -> ssl.SSLContext:
-        """The current one. Files may be on a slow disk, so they are read beside the loop."""
+        """Return the current context. Files are read in a thread, since a disk may be slow."""
         if self._clock() >= self._stale_at:
             async with self._reading:
                 if self._clock() >= self._stale_at:
@@ -74,19 +74,19 @@ class TLSConfig:
         return self._context
 
     def suspect(self) -> None:
-        """The server did not trust us, or we did not trust it: read the certificates again at the next use."""
+        """Read the certificates again at the next use, after a failed TLS handshake."""
         self._stale_at = float("-inf")
 
     def _renew(self) -> None:
         try:
-            found = self._read()
-            if found != self._certificates:
-                self._context = found.context()
-                self._certificates = found
+            certificates = self._read()
+            if certificates != self._certificates:
+                self._context = certificates.context()
+                self._certificates = certificates
                 log.info("certificates were replaced")
         except (OSError, ValueError) as error:
             if str(error) != self._complaint:
-                log.warning("cannot read certificates, the last ones stay in use", error=str(error))
+                log.warning("cannot read certificates, keeping the previous ones", error=str(error))
             self._complaint = str(error)
             self._stale_at = self._clock() + TRY_AGAIN
         else:

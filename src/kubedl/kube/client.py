@@ -1,8 +1,7 @@
-"""Calls to the API server. Each goes out once; what happened is returned or raised as a typed error.
+"""Calls to the API server. Each request is sent once; the result is returned or raised as a typed error.
 
-Only two refusals are answered here, because in both the server has done nothing: "come back later" (429) after the
-pause it asks for, and "who are you?" (401) once with a token or certificate read anew. Everything else is the
-caller's to judge.
+Only two errors are retried here, because the server has processed nothing: 429 after the requested delay, and 401 once
+with a reloaded token or certificate. The caller handles all others.
 """
 
 import asyncio
@@ -14,87 +13,95 @@ from urllib.parse import urlencode
 
 import msgspec
 
+from kubedl.kube import codec, nesting
 from kubedl.kube.credentials import Credentials, CredentialsError
-from kubedl.kube.errors import ApiError, BusyError, ForbiddenError, UnauthorizedError, UnsureError, refusal
-from kubedl.kube.http import Head, Permit, Pool
-from kubedl.kube.limiter import Limiter
-from kubedl.wire import codec, nesting
-from kubedl.wire.meta import Key, ObjectT, Record, Resource
+from kubedl.kube.errors import (
+    ApiError,
+    ForbiddenError,
+    TooManyRequestsError,
+    UnauthorizedError,
+    UnknownOutcomeError,
+    error_from_response,
+)
+from kubedl.kube.http import Permit, Pool
+from kubedl.kube.http_parser import Head
+from kubedl.kube.rate_limiter import RateLimiter
+from kubedl.kube.types.meta import ObjectKey, ObjectT, Record, Resource
 
 CALL_SECONDS = 30.0
 BUSY_TRIES = 6
-BUSY_PAUSE = 1.0  # seconds, when the server names none
-LONGEST_PAUSE = 60.0  # a webhook may answer 429 too, and name a day
-NAME = "kubedl"  # our user agent, from which the server takes the manager of the fields that we write
+BUSY_PAUSE = 1.0  # seconds, if the server gives no Retry-After
+LONGEST_PAUSE = 60.0  # a webhook may return 429 too, with a delay of a day
+NAME = "kubedl"  # user agent; the server derives the field manager from it
 
 Body = Mapping[str, Any] | msgspec.Struct
 Rendered = Callable[[], Body]
 Params = Mapping[str, str]
-Told = Callable[[str, str, str, float], None]
+OnRequest = Callable[[str, str, str, float], None]
 PatchType = Literal["merge", "apply"]
 _CONTENT = {"merge": "application/merge-patch+json", "apply": "application/apply-patch+yaml"}
 
 
 class ListMeta(Record, frozen=True):
-    """Where a list ends and of which moment it is."""
+    """Metadata of a list page: continue token and resource version."""
 
     resource_version: str = ""
     next_page: str = msgspec.field(name="continue", default="")
 
 
 class Page(Record, frozen=True):
-    """A part of a list; items are decoded one by one, so that one that does not fit spoils no other."""
+    """One page of a list. Items are decoded one by one, so a malformed item does not affect the others."""
 
     metadata: ListMeta
     items: tuple[msgspec.Raw, ...] | None = ()
-    cut: bool = False  # something in one of them was nested too deep, and was cut out
+    cut: bool = False  # an item was nested too deep and was cut
 
 
 class Client:
-    """One process's connection to the API server."""
+    """The client of one process."""
 
     def __init__(
         self,
         credentials: Credentials,
         *,
-        limiter: Limiter | None = None,
-        told: Told = lambda *_: None,  # of each call: verb, resource, outcome, seconds
+        limiter: RateLimiter | None = None,
+        on_request: OnRequest = lambda *_: None,  # called for each request: verb, resource, result, seconds
         before_write: Permit = lambda: None,
         sockets: int = 64,
     ) -> None:
         self.namespace = credentials.namespace
         self._credentials = credentials
-        self._limiter = limiter or Limiter(0, 0)
-        self._tell = told
+        self._limiter = limiter or RateLimiter(0, 0)
+        self._on_request = on_request
         self._before_write = before_write
         headers = f"Accept: application/json\r\nUser-Agent: {NAME}\r\n"
         self._pool = Pool(credentials.server, credentials.tls, headers, sockets)
 
     async def close(self) -> None:
-        """Give the connections back."""
+        """Close the connections."""
         self._pool.close()
 
-    async def get(self, resource: Resource[ObjectT], key: Key) -> ObjectT:
-        """One object, as the server has it now."""
+    async def get(self, resource: Resource[ObjectT], key: ObjectKey) -> ObjectT:
+        """Get one object from the API server."""
         return _decode(resource, await self.call("get", resource, resource.path(*key)))
 
     async def create(self, resource: Resource[ObjectT], namespace: str, body: Body | Rendered) -> ObjectT:
-        """A new object. A body that is a function is asked for when there is a connection for it."""
+        """Create an object. If the body is a function, it is called when a connection is available."""
         return _decode(resource, await self.call("create", resource, resource.path(namespace), body=body))
 
     async def patch(
-        self, resource: Resource[ObjectT], key: Key, body: Body, how: PatchType = "merge", subresource: str = ""
+        self, resource: Resource[ObjectT], key: ObjectKey, body: Body, how: PatchType = "merge", subresource: str = ""
     ) -> ObjectT:
-        """Change an object, or create it too where `how` is apply; our fields are ours by force."""
+        """Patch an object; with server-side apply, also create it. Apply forces ownership of the fields."""
         params = {"fieldManager": NAME, "force": "true"} if how == "apply" else {}
         path = resource.path(*key, subresource=subresource)
         answer = await self.call("patch", resource, path, params=params, body=body, content=_CONTENT[how])
         return _decode(resource, answer)
 
     async def delete(
-        self, resource: Resource[ObjectT], key: Key, uid: str, grace_seconds: int | None = None
+        self, resource: Resource[ObjectT], key: ObjectKey, uid: str, grace_seconds: int | None = None
     ) -> ObjectT | None:
-        """Delete the object of that uid and no other; returns its last state where the server tells."""
+        """Delete the object if it has this uid; returns its last state if the server sends it."""
         options: dict[str, Any] = {"preconditions": {"uid": uid}, "propagationPolicy": "Background"}
         if grace_seconds is not None:
             options["gracePeriodSeconds"] = grace_seconds
@@ -106,7 +113,7 @@ class Client:
         return last if last.metadata.uid == uid else None
 
     async def page(self, resource: Resource[Any], namespace: str, params: Params) -> Page:
-        """A page of a list."""
+        """Return one page of a list."""
         answer = await self.call("list", resource, resource.path(namespace), params=params)
         try:
             return _page(answer)
@@ -123,7 +130,7 @@ class Client:
         body: Body | Rendered | None = None,
         content: str = "application/json",
     ) -> bytes:
-        """Make a call and return the body of a good answer."""
+        """Send a request and return the body of a successful response."""
         refused = False
         for attempt in range(1, BUSY_TRIES + 1):
             try:
@@ -132,7 +139,7 @@ class Client:
                 if refused or not self._credentials.renewable:
                     raise
                 refused = True
-            except BusyError:
+            except TooManyRequestsError:
                 if attempt == BUSY_TRIES:
                     raise
         raise AssertionError("unreachable")
@@ -141,7 +148,7 @@ class Client:
     async def stream(
         self, resource: Resource[Any], namespace: str, params: Params, silence: float
     ) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Open a watch; it raises UnsureError when nothing arrives for `silence` seconds."""
+        """Open a watch; raises UnknownOutcomeError after `silence` seconds without data."""
         await self._limiter.take()
         target = f"{resource.path(namespace)}?{urlencode({**params, 'watch': '1'})}"
         headers = await self._identity()
@@ -169,22 +176,22 @@ class Client:
             if head.status >= 300:
                 error = self._refusal(head, answer)
                 if isinstance(error, ForbiddenError) and 'User "' not in error.message:
-                    outcome.append("denied")  # by admission, such as a quota: whoever lacks a right is named
+                    outcome.append("denied")  # by admission, such as a quota; a missing permission names the user
                 raise error
             return answer
 
     @asynccontextmanager
     async def _watched_over(self, verb: str, resource: Resource[Any]) -> AsyncIterator[list[str]]:
-        """What breaks becomes an UnsureError, and the metrics are told how the call ended."""
+        """Turn connection failures into UnknownOutcomeError, and report the result to the metrics."""
         loop, outcome = asyncio.get_running_loop(), ["unsure"]
         began = loop.time()
         try:
             yield outcome
         except OSError as error:
-            words = str(error) or type(error).__name__  # a timeout says nothing
-            raise UnsureError(0, "", f"{verb} of {resource.name}: {words}") from error
+            message = str(error) or type(error).__name__  # TimeoutError has no text
+            raise UnknownOutcomeError(0, "", f"{verb} of {resource.name}: {message}") from error
         finally:
-            self._tell(verb, resource.name, outcome[-1], loop.time() - began)
+            self._on_request(verb, resource.name, outcome[-1], loop.time() - began)
 
     async def _identity(self) -> str:
         if (token := self._credentials.token) is None:
@@ -196,8 +203,8 @@ class Client:
 
     def _refusal(self, head: Head, body: bytes) -> ApiError:
         after = head.headers.get(b"retry-after", b"")
-        error = refusal(head.status, body, float(after) if after.isdigit() else None)
-        if isinstance(error, BusyError):
+        error = error_from_response(head.status, body, float(after) if after.isdigit() else None)
+        if isinstance(error, TooManyRequestsError):
             self._limiter.pause(min(error.retry_after or BUSY_PAUSE, LONGEST_PAUSE))
         elif isinstance(error, UnauthorizedError):
             self._credentials.refused()
@@ -216,15 +223,15 @@ def _decode(resource: Resource[ObjectT], answer: bytes) -> ObjectT:
 
 
 def _page(answer: bytes) -> Page:
-    """One object that is nested too deep must not spoil the others."""
+    """Decode a list item by item: one object that is nested too deep must not affect the others."""
     try:
         return codec.decode(answer, Page)
     except RecursionError:
-        return msgspec.structs.replace(codec.decode(nesting.cut(answer), Page), cut=True)
+        return msgspec.structs.replace(codec.decode(nesting.truncate_nesting(answer), Page), cut=True)
 
 
-def _unreadable(resource: Resource[Any], error: Exception) -> UnsureError:
-    return UnsureError(0, "", f"the server's answer about {resource.name} cannot be read: {error}")
+def _unreadable(resource: Resource[Any], error: Exception) -> UnknownOutcomeError:
+    return UnknownOutcomeError(0, "", f"cannot decode the server's response about {resource.name}: {error}")
 
 
 _WRITES = frozenset({"create", "patch", "delete"})

@@ -1,7 +1,7 @@
-"""Where the API server is and who we are: from a kubeconfig file or from inside a pod.
+"""Server address and credentials, from a kubeconfig file or from the pod's service account.
 
-Tokens and certificates that live in files are read again, because they are replaced while we run: at latest after a
-minute, and at once when the server no longer knows us or we no longer trust the server.
+Tokens and certificates in files are rotated while the process runs. They are read again every minute, and at once after
+a 401 or a failed TLS handshake.
 """
 
 import asyncio
@@ -13,23 +13,22 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from kubedl.kube import kubeconfig
+from kubedl.kube import codec, kubeconfig
 from kubedl.kube.certificates import Certificates, TLSConfig
 from kubedl.kube.kubeconfig import Access, Entry, KubeconfigError
-from kubedl.wire import codec
-from kubedl.wire.meta import Record
+from kubedl.kube.types.meta import Record
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 REREAD_AFTER = 60.0
-LOOK_AGAIN = 5.0  # seconds, after a new token could not be had
+LOOK_AGAIN = 5.0  # seconds, after a failed refresh
 
 
 class CredentialsError(Exception):
-    """We cannot know the server or ourselves; the text says what is missing where."""
+    """Credentials are missing or invalid; the message says which."""
 
 
 class Token:
-    """A bearer token that is fetched anew when it may have changed."""
+    """A bearer token, refreshed when it may have changed."""
 
     def __init__(self, fetch: Callable[[], tuple[str, float]], clock: Callable[[], float] = time.monotonic) -> None:
         self._fetch = fetch
@@ -39,7 +38,7 @@ class Token:
         self._fetching = asyncio.Lock()
 
     async def value(self) -> str:
-        """The current token. Fetching may run a command, so it does not hold up the loop and happens once for all."""
+        """Return the current token. A refresh may run a command, so it runs in a thread, once for all callers."""
         if self._clock() >= self._stale_at:
             async with self._fetching:
                 if self._clock() >= self._stale_at:
@@ -47,7 +46,7 @@ class Token:
         return self._value
 
     def refused(self) -> None:
-        """The server does not know it: fetch anew at the next use."""
+        """Refresh the token at the next use, after a 401."""
         self._stale_at = float("-inf")
 
     async def _renew(self) -> None:
@@ -56,13 +55,13 @@ class Token:
         except CredentialsError:
             if not self._value:
                 raise
-            lifetime = LOOK_AGAIN  # the server may take the old one still
+            lifetime = LOOK_AGAIN  # the server may still accept the old one
         self._stale_at = self._clock() + lifetime
 
 
 @dataclass(frozen=True)
 class Credentials:
-    """Enough to open connections."""
+    """The address of the API server, and credentials for it."""
 
     server: str
     tls: TLSConfig | None
@@ -71,11 +70,11 @@ class Credentials:
 
     @property
     def renewable(self) -> bool:
-        """Whether a server that does not know us may do so after another look at token and certificates."""
+        """Return whether a retry after a 401 with reloaded credentials makes sense."""
         return self.token is not None or self.tls is not None
 
     def refused(self) -> None:
-        """The server does not know us: read token and certificates again at the next use."""
+        """Reload token and certificates at the next use, after a 401."""
         if self.token is not None:
             self.token.refused()
         if self.tls is not None:
@@ -83,7 +82,7 @@ class Credentials:
 
 
 def load(file: str | None) -> Credentials:
-    """From the file named, else from the pod we run in, else from $KUBECONFIG or ~/.kube/config."""
+    """Load from the given file, else from the pod's service account, else from $KUBECONFIG or ~/.kube/config."""
     if file:
         return from_kubeconfig(Path(file))
     if "KUBERNETES_SERVICE_HOST" in os.environ:
@@ -93,7 +92,7 @@ def load(file: str | None) -> Credentials:
 
 
 def in_cluster(directory: Path = SERVICE_ACCOUNT) -> Credentials:
-    """As a pod's service account."""
+    """Load the pod's service account."""
     host, port = os.environ.get("KUBERNETES_SERVICE_HOST", ""), os.environ.get("KUBERNETES_SERVICE_PORT", "443")
     if not host:
         raise CredentialsError("not in a pod: KUBERNETES_SERVICE_HOST is not set")
@@ -102,25 +101,25 @@ def in_cluster(directory: Path = SERVICE_ACCOUNT) -> Credentials:
         namespace = (directory / "namespace").read_text().strip()
         tls = TLSConfig(lambda: Certificates((directory / "ca.crt").read_bytes()))
     except OSError as error:
-        raise CredentialsError(f"the pod's service account is not mounted: {error}") from error
+        raise CredentialsError(f"the service account of the pod is not mounted: {error}") from error
     return Credentials(f"https://{address}:{port}", tls, _token_from_file(directory / "token"), namespace)
 
 
 def from_kubeconfig(*paths: Path) -> Credentials:
-    """As the current context of a kubeconfig, or of several merged, says."""
+    """Load the current context of one or more merged kubeconfig files."""
     try:
         access = kubeconfig.read(paths)
     except KubeconfigError as error:
         raise CredentialsError(str(error)) from error
     try:
         tls = _tls(paths, access) if access.server.startswith("https:") else None
-    except (OSError, ValueError) as error:  # not there, not base64, not a certificate
+    except (OSError, ValueError) as error:  # missing, not base64, or not a certificate
         raise CredentialsError(f"kubeconfig {os.pathsep.join(map(str, paths))}: certificates: {error}") from error
     return Credentials(access.server, tls, _token(paths, access.user), access.namespace)
 
 
 def _tls(paths: Sequence[Path], access: Access) -> TLSConfig:
-    """Certificates are replaced in the files that a kubeconfig names, or in the kubeconfig."""
+    """Read the certificates again: they are rotated in the referenced files or in the kubeconfig itself."""
     return TLSConfig(lambda: kubeconfig.read(paths).certificates(), access.cluster.text("tls-server-name") or None)
 
 
@@ -133,7 +132,7 @@ def _token(paths: Sequence[Path], user: Entry) -> Token | None:
         try:
             command = codec.decode(codec.encode(program), _Command)
         except codec.MalformedError as error:
-            raise CredentialsError(f"the kubeconfig's command cannot be run: {error}") from error
+            raise CredentialsError(f"cannot run the credential command of the kubeconfig: {error}") from error
         return Token(lambda: _token_from_command(command, user.directory))
     return None
 
@@ -150,7 +149,7 @@ def _token_from_file(path: Path) -> Token:
         try:
             value = path.read_text().strip()
         except (OSError, ValueError) as error:
-            raise CredentialsError(f"the token cannot be read: {error}") from error
+            raise CredentialsError(f"cannot read the token: {error}") from error
         if not value:
             raise CredentialsError(f"the token file {path} is empty")
         return value, REREAD_AFTER
@@ -180,7 +179,7 @@ class _ExecCredential(Record, frozen=True):
 
 
 def _token_from_command(command: _Command, directory: Path) -> tuple[str, float]:
-    # A path is meant from the file that names it, a bare name from $PATH.
+    # A relative path is relative to the kubeconfig; a bare name is looked up in $PATH.
     program = str(directory / command.command) if os.sep in command.command else command.command
     request = {"apiVersion": command.api_version, "kind": "ExecCredential", "spec": {"interactive": False}}
     environment = {**os.environ, "KUBERNETES_EXEC_INFO": codec.encode(request).decode()}
@@ -192,11 +191,18 @@ def _token_from_command(command: _Command, directory: Path) -> tuple[str, float]
         status = codec.decode(answer.stdout, _ExecCredential).status
     except subprocess.CalledProcessError as error:
         said = error.stderr.decode(errors="replace").strip()[-500:]
-        raise CredentialsError(f"the kubeconfig's command {program!r} gave no token: {said or error}") from error
+        raise CredentialsError(
+            f"the credential command {program!r} of the kubeconfig returned no token: {said or error}"
+        ) from error
     except (OSError, subprocess.SubprocessError, *codec.UNREADABLE) as error:
-        raise CredentialsError(f"the kubeconfig's command {program!r} gave no token: {error}") from error
+        raise CredentialsError(
+            f"the credential command {program!r} of the kubeconfig returned no token: {error}"
+        ) from error
     if not status.token:
-        raise CredentialsError(f"the kubeconfig's command {program!r} gave no token (certificates are not supported)")
+        raise CredentialsError(
+            f"the credential command {program!r} of the kubeconfig returned no token (client certificates are not "
+            "supported)"
+        )
     if status.expiration_timestamp is None:
         return status.token, float("inf")
     return status.token, max(0.0, status.expiration_timestamp.timestamp() - time.time() - 10)

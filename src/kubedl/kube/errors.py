@@ -1,11 +1,11 @@
-"""What the API server refuses, as types that a caller can tell apart."""
+"""Typed errors of the API server."""
 
-from kubedl.wire import codec
-from kubedl.wire.meta import Record
+from kubedl.kube import codec
+from kubedl.kube.types.meta import Record
 
 
 class ApiError(Exception):
-    """The server answered, and the answer is no."""
+    """The server rejected the request."""
 
     def __init__(self, code: int, reason: str, message: str, retry_after: float | None = None) -> None:
         super().__init__(f"{code} {reason}: {message}" if reason else f"{code}: {message}")
@@ -16,49 +16,67 @@ class ApiError(Exception):
 
 
 class NotFoundError(ApiError):
-    """No such object, or no such kind."""
+    """The object or its kind does not exist."""
 
 
 class AlreadyExistsError(ApiError):
-    """An object of that name exists."""
+    """An object with this name already exists."""
 
 
 class ConflictError(ApiError):
-    """The object changed since it was read, or is not the one that was meant (uid)."""
+    """The object changed since it was read, or has another uid."""
 
 
 class GoneError(ApiError):
-    """The history that was asked for is no longer kept: list again."""
+    """The requested resource version is no longer available: list again."""
 
 
 class InvalidError(ApiError):
-    """The object breaks a rule of its schema or of an admission policy; sending it again will not help."""
+    """The object violates its schema or an admission policy; sending it again will not help."""
 
 
 class ForbiddenError(ApiError):
-    """The role does not allow it, a quota is used up, or an admission policy refuses."""
+    """Forbidden by RBAC, by a quota, or by an admission policy."""
+
+
+class NamespaceTerminatingError(ForbiddenError):
+    """The namespace is terminating: nothing can be created in it."""
 
 
 class UnauthorizedError(ApiError):
-    """The credentials are not known (any more)."""
+    """The credentials are invalid or expired."""
 
 
-class BusyError(ApiError):
-    """The server asks to come back later; it has done nothing."""
+class TooManyRequestsError(ApiError):
+    """The server is overloaded and asks to retry later; it has processed nothing."""
 
 
-class UnsureError(ApiError):
-    """The server failed or went silent: whether a write happened is not known."""
+class UnknownOutcomeError(ApiError):
+    """The server failed or did not respond: it is unknown whether a write was committed."""
+
+
+class StatusCause(Record, frozen=True):
+    """One cause in a Status."""
+
+    reason: str = ""
+
+
+class StatusDetails(Record, frozen=True):
+    """The object that a Status is about."""
+
+    causes: tuple[StatusCause, ...] = ()
 
 
 class Status(Record, frozen=True):
-    """The body of a refusal."""
+    """The body of an error response."""
 
     code: int = 0
     reason: str = ""
     message: str = ""
+    details: StatusDetails | None = None
 
 
+_TERMINATING = "NamespaceTerminating"
 _BY_REASON: dict[str, type[ApiError]] = {
     "NotFound": NotFoundError,
     "AlreadyExists": AlreadyExistsError,
@@ -68,7 +86,7 @@ _BY_REASON: dict[str, type[ApiError]] = {
     "Invalid": InvalidError,
     "Forbidden": ForbiddenError,
     "Unauthorized": UnauthorizedError,
-    "TooManyRequests": BusyError,
+    "TooManyRequests": TooManyRequestsError,
 }
 _BY_CODE: dict[int, type[ApiError]] = {
     400: InvalidError,
@@ -79,18 +97,20 @@ _BY_CODE: dict[int, type[ApiError]] = {
     410: GoneError,
     413: InvalidError,
     422: InvalidError,
-    429: BusyError,
+    429: TooManyRequestsError,
 }
 
 
-def refusal(code: int, body: bytes, retry_after: float | None = None) -> ApiError:
-    """The error that an answer means; a body that is not a Status is quoted."""
+def error_from_response(code: int, body: bytes, retry_after: float | None = None) -> ApiError:
+    """Return the error for a response; a body that is not a Status is quoted."""
     try:
         status = codec.decode(body, Status)
     except codec.UNREADABLE:
         status = Status(message=body[:200].decode(errors="replace").strip())
     code = status.code or code
+    if status.details is not None and any(cause.reason == _TERMINATING for cause in status.details.causes):
+        return NamespaceTerminatingError(code, status.reason, status.message, retry_after)
     kind = _BY_REASON.get(status.reason) or _BY_CODE.get(code)
     if kind is None:
-        kind = UnsureError if code >= 500 else ApiError
+        kind = UnknownOutcomeError if code >= 500 else ApiError
     return kind(code, status.reason, status.message, retry_after)

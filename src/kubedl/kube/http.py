@@ -1,39 +1,28 @@
-"""HTTP/1.1 to one server, as little of it as an API server speaks.
+"""Minimal HTTP/1.1 client for one server.
 
-A request leaves in one piece and exactly once: nothing here sends it again, and whoever made it is told when its
-answer did not come. That, and half the processor time of a general client, is why this exists (docs/architecture.md).
+A request is sent in one piece and exactly once: this module never retries, and reports a missing response to the
+caller. That, and half the CPU time of a general client, is the reason for this module (docs/architecture.md).
 """
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from kubedl.kube.certificates import TLSConfig
-from kubedl.kube.fairness import FairSemaphore
+from kubedl.kube.fair_semaphore import FairSemaphore
+from kubedl.kube.http_parser import LARGEST_HEAD, Body, ConnectionBrokenError, Head, parse_head
 
-Render = Callable[[], bytes]  # the body of a request, made when the request can go out
-Permit = Callable[[], None]  # asked when nothing is left to be waited for; raises if the request must not go out
+Render = Callable[[], bytes]  # the body of a request, rendered when the request can be sent
+Permit = Callable[[], None]  # called right before the request is sent; raises if it must not be sent
 
-IDLE = 50.0  # seconds; a load balancer drops a silent connection later, and says nothing
-
-
-class BrokenError(ConnectionError):
-    """A connection that ended too early, or that does not speak HTTP."""
-
-
-class Head(NamedTuple):
-    """How an answer begins. Names of headers are in lower case."""
-
-    status: int
-    headers: Mapping[bytes, bytes]
+IDLE = 50.0  # seconds; shorter than the idle timeout of load balancers, which drop connections silently
 
 
 class Pool:
-    """Connections to one server, kept for the next call. Calls of all namespaces share them fairly."""
+    """Connection pool for one server, shared fairly by all namespaces."""
 
     def __init__(self, server: str, tls: TLSConfig | None, headers: str, sockets: int) -> None:
         address = urlsplit(server)
@@ -48,7 +37,7 @@ class Pool:
     async def call(
         self, method: str, target: str, headers: str, body: Render | None, seconds: float, permit: Permit
     ) -> tuple[Head, bytes]:
-        """The whole answer. TimeoutError so many seconds after its turn has come; the body is rendered then."""
+        """Return the whole response. The timeout starts when a connection is available; the body is rendered then."""
         await self._room.acquire(_namespace(target))
         try:
             data = body() if body is not None else None
@@ -64,11 +53,11 @@ class Pool:
         try:
             permit()
             head = await connection.send(self._request(method, target, headers, body))
-            answer = b"".join([part async for part in connection.parts()])
+            answer = await connection.body()
         except BaseException as error:
-            connection.drop()  # the answer may still come, and would be taken for the next one's
+            connection.drop()  # the response may still arrive, and would be taken for that of the next request
             if self._tls is not None and isinstance(error, OSError):
-                self._tls.suspect()  # TLS 1.3 says only now that a client's certificate is not taken
+                self._tls.suspect()  # TLS 1.3 reports a rejected client certificate only now
             raise
         connection.idle_since = asyncio.get_running_loop().time()
         self._idle.append(connection)
@@ -78,7 +67,7 @@ class Pool:
     async def stream(
         self, target: str, headers: str, silence: float
     ) -> AsyncIterator[tuple[Head, AsyncIterator[bytes]]]:
-        """An answer that goes on, on a connection of its own; TimeoutError when nothing comes for so long."""
+        """Stream a response on a separate connection; raises TimeoutError after a period without data."""
         async with asyncio.timeout(silence) as patience:
             connection = await self._open()
             try:
@@ -89,7 +78,7 @@ class Pool:
                 connection.drop()
 
     def close(self) -> None:
-        """End what is idle; calls under way end theirs."""
+        """Close idle connections; active calls close their own."""
         while self._idle:
             self._idle.pop().drop()
 
@@ -116,7 +105,7 @@ class Pool:
             self._tls.suspect()
             if (renewed := await self._tls.context()) is context:
                 raise
-            return await self._connect(renewed)  # nothing was sent on the other one
+            return await self._connect(renewed)  # nothing was sent on the stale one
 
     async def _connect(self, context: ssl.SSLContext | None) -> "_Connection":
         loop, name = asyncio.get_running_loop(), self._tls.server_name if self._tls is not None else None
@@ -125,22 +114,22 @@ class Pool:
 
     def _request(self, method: str, target: str, headers: str, body: bytes | None) -> bytes:
         if " " in target or not target.isprintable():
-            raise ValueError(f"{target!r} is no path")  # it could smuggle in a second request
+            raise ValueError(f"{target!r} is not a path")  # would allow request smuggling
         length = "" if body is None else f"Content-Length: {len(body)}\r\n"
         head = f"{method} {self._path}{target} HTTP/1.1\r\n{self._headers}{headers}{length}\r\n"
         return head.encode() + (body or b"")
 
 
 class _Connection(asyncio.Protocol):
-    """One answer at a time. What arrives waits for its reader, which takes all of it before more can come."""
+    """A connection with one response at a time. Received data is buffered until its reader takes all of it."""
 
     def __init__(self, context: ssl.SSLContext | None) -> None:
-        self.context = context  # one that was made with certificates of old is not used again
+        self.context = context  # connections with old certificates are not reused
         self.idle_since = 0.0
         self._arrived = bytearray()
         self._reader: asyncio.Future[None] | None = None
-        self._body = _Body(0)
-        self._ended = False  # by the server, or will be after this answer
+        self._body = Body(0)
+        self._ended = False  # by the server, now or after this response
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport: asyncio.Transport = transport  # type: ignore[assignment]
@@ -156,24 +145,35 @@ class _Connection(asyncio.Protocol):
 
     @property
     def reusable(self) -> bool:
-        """Whether another request may be sent: the answer was read to its end, and nothing came after it."""
+        """Return whether the connection can be reused: the response was read completely, and no data follows it."""
         return self._body.complete and not self._ended and not self._arrived
 
     async def send(self, request: bytes) -> Head:
-        """Send a request and return how its answer begins."""
+        """Send a request and return the status line and headers of the response."""
         self._transport.write(request)
-        status = 100
-        while status < 200:  # those are announcements
+        while True:
             while (end := self._arrived.find(b"\r\n\r\n")) < 0:
+                if len(self._arrived) > LARGEST_HEAD:
+                    raise ConnectionBrokenError("the server's headers do not end")
                 await self._more()
-            status, headers = head = _parse(bytes(self._arrived[:end]))
+            head = parse_head(bytes(self._arrived[:end]))
             del self._arrived[: end + 4]
-        self._body = _Body.announced(head)
-        self._ended |= headers.get(b"connection", b"").lower() == b"close"
+            self._ended |= head.is_last
+            if head.status >= 200:  # 1xx are interim responses
+                break
+        self._body = Body.announced(head)
         return head
 
-    async def parts(self, silence: float | None = None) -> AsyncIterator[bytes]:
-        """The body as it comes: each time, all that has arrived."""
+    async def body(self) -> bytes:
+        """Return the whole body, without a timer per chunk: the call has one timeout."""
+        parts = [self._body.take(self._arrived)]
+        while not self._body.complete:
+            await self._more()
+            parts.append(self._body.take(self._arrived))
+        return b"".join(parts)
+
+    async def parts(self, silence: float) -> AsyncIterator[bytes]:
+        """Yield the body as it arrives."""
         while True:
             if part := self._body.take(self._arrived):
                 yield part
@@ -183,76 +183,17 @@ class _Connection(asyncio.Protocol):
                 await self._more()
 
     def drop(self) -> None:
-        """End it without a farewell, for which a silent server would let us wait."""
+        """Close without a TLS shutdown, which could block on a silent server."""
         if not self._transport.is_closing():
             self._transport.abort()
 
     async def _more(self) -> None:
         if self._transport.is_closing():
-            raise BrokenError("the server ended the connection")
+            raise ConnectionBrokenError("the server closed the connection")
         self._reader = asyncio.get_running_loop().create_future()
         await self._reader
 
 
-class _Body:
-    """How much of what arrives belongs to an answer: a size that was announced, or pieces until an empty one.
-
-    A piece is its size in hexadecimal, a line end, its bytes and a line end.
-    """
-
-    def __init__(self, size: int | None) -> None:
-        self._left = size or 0  # of all, or of this piece
-        self._last = size is not None
-        self._begun = False  # a piece, whose line end is to come
-        self.complete = size == 0
-
-    @classmethod
-    def announced(cls, head: Head) -> "_Body":
-        """As the headers say."""
-        if head.headers.get(b"transfer-encoding") == b"chunked":
-            return cls(None)
-        length = head.headers.get(b"content-length", b"0" if head.status in {204, 304} else b"")
-        if not length.isdigit():
-            raise BrokenError("the server does not say how long its answer is")
-        return cls(int(length))
-
-    def take(self, arrived: bytearray) -> bytes:
-        """Remove from what has arrived all that belongs to the answer."""
-        parts = []
-        while not self.complete:
-            parts.append(bytes(arrived[: self._left]))
-            del arrived[: len(parts[-1])]
-            self._left -= len(parts[-1])
-            if self._left or not (self._last or self._next_piece(arrived)):
-                break
-            self.complete = self._last and not self._left
-        return b"".join(parts)
-
-    def _next_piece(self, arrived: bytearray) -> bool:
-        """Read the size of the next piece, if all of that line is here; after the last one comes an empty line."""
-        line = arrived.find(b"\r\n", 2 if self._begun else 0)  # after the line end of the piece before
-        if line < 0:
-            return False
-        try:
-            size = int(arrived[:line], 16)
-        except ValueError as error:
-            raise BrokenError(f"the server's answer is not in pieces: {error}") from error
-        end = line + (2 if size else 4)
-        if len(arrived) < end:
-            return False
-        del arrived[:end]
-        self._left, self._last, self._begun = size, size == 0, True
-        return True
-
-
 def _namespace(target: str) -> str:
-    """In which a call is made; what is in none is a group of its own."""
+    """Return the namespace of a path, as the group for fairness; a path without namespace is a group of its own."""
     return target.partition("/namespaces/")[2].partition("?")[0].partition("/")[0]
-
-
-def _parse(data: bytes) -> Head:
-    first, *rest = data.split(b"\r\n")
-    if not (first.startswith(b"HTTP/1.1 ") and first[9:12].isdigit()):
-        raise BrokenError(f"the server does not speak HTTP/1.1: {first[:60]!r}")
-    pairs = [line.partition(b":") for line in rest]
-    return Head(int(first[9:12]), {name.lower(): value.strip() for name, _, value in pairs})

@@ -1,7 +1,7 @@
-"""Kubeconfig files, merged as kubectl merges them: the first file that has an entry, or a current context, wins.
+"""Kubeconfig files, merged like kubectl does: the first file that has an entry, or a current context, wins.
 
-What we do not support is refused by name, never left out: a proxy or an impersonation that is ignored would send
-requests another way, or as somebody else.
+Unsupported settings are rejected by name, never ignored: ignoring a proxy or an impersonation would send requests by
+another route, or as another user.
 """
 
 import base64
@@ -20,22 +20,22 @@ UNSUPPORTED_USER = ("auth-provider", "as", "as-uid", "as-groups", "as-user-extra
 
 
 class KubeconfigError(ValueError):
-    """The files do not say where the server is or who we are; the text says what is missing where."""
+    """The kubeconfig is incomplete or invalid; the message says where."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A context, cluster or user, and where paths in it begin: at the file that it is from."""
+    """A context, cluster or user, with the directory of its file for relative paths."""
 
     values: dict[str, Any] = field(repr=False)
     directory: Path
 
     def text(self, name: str) -> str:
-        """A field that may be missing."""
+        """Return an optional field."""
         return str(self.values.get(name) or "")
 
     def content(self, name: str) -> bytes | None:
-        """A file of the entry: in it, or beside it."""
+        """Return the content of a file field: inline or referenced."""
         if inline := self.text(f"{name}-data"):
             return base64.b64decode("".join(inline.split()), validate=True)
         if file := self.text(name):
@@ -45,7 +45,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Access:
-    """What the current context comes to."""
+    """The settings of the current context."""
 
     server: str
     namespace: str
@@ -53,7 +53,7 @@ class Access:
     user: Entry
 
     def certificates(self) -> Certificates:
-        """Whom to trust and who we are; OSError or ValueError if they cannot be read."""
+        """Return CA, client certificate and key; raises OSError or ValueError if they cannot be read."""
         return Certificates(
             self.cluster.content("certificate-authority"),
             self.user.content("client-certificate"),
@@ -63,7 +63,7 @@ class Access:
 
 
 def read(paths: Sequence[Path]) -> Access:
-    """Where the current context leads. Of several files some may be missing."""
+    """Load the current context. If several files are given, some may be missing."""
     named = f"kubeconfig {os.pathsep.join(map(str, paths))}"
     found = [path for path in paths if path.exists()] if len(paths) > 1 else list(paths)
     if not found:
@@ -109,5 +109,5 @@ def _named(named: str, files: Sequence[tuple[Path, dict[str, Any]]], kind: str, 
     if name is None or str(name) not in known:
         there = ", ".join(map(str, known)) or "none"
         asked = f"there is no {kind} named {name!r}" if name else f"no {kind} is chosen"
-        raise KubeconfigError(f"{named}: {asked}; there are: {there}")
+        raise KubeconfigError(f"{named}: {asked}; available: {there}")
     return known[str(name)]

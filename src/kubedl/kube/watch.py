@@ -1,6 +1,6 @@
-"""Lists and watches as streams of decoded steps, for whoever keeps a copy of the server's objects.
+"""Lists and watches as streams of decoded events, for informer caches.
 
-A watch yields batches: everything that one read from the socket brought. Lines may be of any length.
+A watch yields batches: all events of one read from the socket. Lines may have any length.
 """
 
 from collections.abc import AsyncGenerator
@@ -9,30 +9,30 @@ from typing import Any, Generic
 
 import msgspec
 
+from kubedl.kube import codec, nesting
 from kubedl.kube.client import Client
-from kubedl.kube.errors import GoneError, UnsureError, refusal
-from kubedl.wire import codec, nesting
-from kubedl.wire.meta import ObjectMeta, ObjectT, Record, Resource
+from kubedl.kube.errors import GoneError, UnknownOutcomeError, error_from_response
+from kubedl.kube.types.meta import ObjectMeta, ObjectT, Record, Resource
 
 PAGE = 500
-SILENCE = 70.0  # seconds; a healthy watch brings a bookmark every minute
+SILENCE = 70.0  # seconds; a healthy watch sends a bookmark every minute
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
 
 @dataclass(frozen=True)
-class Scope:
-    """Which objects of a kind are meant."""
+class ListOptions:
+    """The selection of a list or watch: namespace and labels."""
 
     namespace: str = ""
     labels: str = ""
 
     def params(self) -> dict[str, str]:
-        """As query parameters."""
+        """Return the query parameters."""
         return {"labelSelector": self.labels} if self.labels else {}
 
 
-class Step(msgspec.Struct, Generic[ObjectT], frozen=True, gc=False):
-    """One thing that a watch says. A bookmark has no object; an object that cannot be decoded has an error instead."""
+class WatchEvent(msgspec.Struct, Generic[ObjectT], frozen=True, gc=False):
+    """One event of a watch. A bookmark has no object; an object that cannot be decoded has an error instead."""
 
     type: str
     metadata: ObjectMeta
@@ -41,7 +41,7 @@ class Step(msgspec.Struct, Generic[ObjectT], frozen=True, gc=False):
 
     @property
     def ends_initial_events(self) -> bool:
-        """Whether everything that existed at the start has been sent."""
+        """Return whether all initial objects have been sent (WatchList)."""
         return self.type == "BOOKMARK" and self.metadata.annotations.get(INITIAL_EVENTS_END) == "true"
 
 
@@ -62,7 +62,7 @@ class _Identity(Record, frozen=True):
 
 
 class _Unreadable(Record, frozen=True):
-    """As little of an object as we need to say which one it is."""
+    """The metadata of an object that cannot be decoded, to identify it."""
 
     metadata: _Identity
 
@@ -72,25 +72,27 @@ _BOOKMARK = codec.decoder(_Bookmark)
 _UNREADABLE = codec.decoder(_Unreadable)
 
 
-async def objects(client: Client, resource: Resource[ObjectT], scope: Scope) -> tuple[str, list[Step[ObjectT]]]:
-    """Everything that exists now, read in pages, and the resource version of that moment."""
-    found: list[Step[ObjectT]] = []
+async def list_all(
+    client: Client, resource: Resource[ObjectT], scope: ListOptions
+) -> tuple[str, list[WatchEvent[ObjectT]]]:
+    """List all objects in pages; returns them with the resource version of the list."""
+    events: list[WatchEvent[ObjectT]] = []
     params = scope.params() | {"limit": str(PAGE)}
     while True:
         page = await client.page(resource, scope.namespace, params)
-        found += [_step(resource, "ADDED", item, cut=page.cut) for item in page.items or ()]
+        events += [_step(resource, "ADDED", item, cut=page.cut) for item in page.items or ()]
         if not page.metadata.next_page:
-            return page.metadata.resource_version, found
+            return page.metadata.resource_version, events
         params["continue"] = page.metadata.next_page
 
 
-async def changes(
-    client: Client, resource: Resource[ObjectT], scope: Scope, version: str | None, silence: float = SILENCE
-) -> AsyncGenerator[list[Step[ObjectT]], None]:
-    """What happened after `version`; without one, everything that exists comes first (WatchList).
+async def watch(
+    client: Client, resource: Resource[ObjectT], scope: ListOptions, version: str | None, silence: float = SILENCE
+) -> AsyncGenerator[list[WatchEvent[ObjectT]], None]:
+    """Watch from `version`; without one, all existing objects are sent first (WatchList).
 
-    Ends when the server ends it. Raises GoneError when `version` is too old, and InvalidError when the server has no
-    WatchList.
+    Ends when the server closes the watch. Raises GoneError if `version` is too old, and InvalidError if the server does
+    not support WatchList.
     """
     params = scope.params() | {"allowWatchBookmarks": "true", "timeoutSeconds": "290"}
     if version is None:
@@ -106,41 +108,43 @@ async def changes(
                 yield steps
 
 
-def _read(resource: Resource[ObjectT], data: bytes) -> Step[ObjectT]:
+def _read(resource: Resource[ObjectT], data: bytes) -> WatchEvent[ObjectT]:
     try:
         line, cut = _line(data)
         if line.type == "BOOKMARK":
-            return Step(line.type, _BOOKMARK.decode(line.object).metadata)
+            return WatchEvent(line.type, _BOOKMARK.decode(line.object).metadata)
         if line.type != "ERROR":
             return _step(resource, line.type, line.object, cut=cut)
     except codec.UNREADABLE as error:
-        raise UnsureError(0, "", f"watch of {resource.name} sent what is not an event: {error}") from error
+        raise UnknownOutcomeError(0, "", f"the watch of {resource.name} sent an invalid event: {error}") from error
     raise _failure(bytes(line.object))
 
 
 def _line(data: bytes) -> tuple[_Line, bool]:
-    """An event, and whether something was cut out: one object that is nested too deep must not end the watch."""
+    """Decode an event; also returns whether it was cut: one object that is nested too deep must not end the watch."""
     try:
         return _LINE.decode(data), False
     except RecursionError:
-        return _LINE.decode(nesting.cut(data)), True
+        return _LINE.decode(nesting.truncate_nesting(data)), True
 
 
 def _failure(status: bytes) -> Exception:
-    error = refusal(0, status)
-    # A watch that was accepted and then says "invalid" is a server in trouble, not a request to be changed.
-    return error if isinstance(error, GoneError) else UnsureError(error.code, error.reason, error.message)
+    error = error_from_response(0, status)
+    # "Invalid" after the watch was accepted is a server failure, not an error in the request.
+    return error if isinstance(error, GoneError) else UnknownOutcomeError(error.code, error.reason, error.message)
 
 
-def _step(resource: Resource[ObjectT], kind: str, data: msgspec.Raw, *, cut: bool) -> Step[ObjectT]:
+def _step(resource: Resource[ObjectT], kind: str, data: msgspec.Raw, *, cut: bool) -> WatchEvent[ObjectT]:
     try:
         if cut and nesting.CUT in bytes(data):
-            raise RecursionError("it is nested too deep")
+            raise RecursionError("nested too deep")
         found: Any = resource.decoder.decode(data)
     except codec.UNREADABLE as error:
-        known = _UNREADABLE.decode(nesting.cut(bytes(data)) if isinstance(error, RecursionError) else data).metadata
+        known = _UNREADABLE.decode(
+            nesting.truncate_nesting(bytes(data)) if isinstance(error, RecursionError) else data
+        ).metadata
         meta = ObjectMeta(
             name=known.name, namespace=known.namespace, uid=known.uid, resource_version=known.resource_version
         )
-        return Step(kind, meta, None, str(error))
-    return Step(kind, found.metadata, found)
+        return WatchEvent(kind, meta, None, str(error))
+    return WatchEvent(kind, found.metadata, found)

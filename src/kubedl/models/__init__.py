@@ -1,1 +1,1 @@
-"""From a finished job to a model image: Models, ModelVersions, and the packer that runs inside the build pod."""
+"""From a finished job to a model image: Models, ModelVersions, and the packer that runs in the build pod."""

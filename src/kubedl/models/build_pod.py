@@ -1,7 +1,7 @@
-"""The pod that builds a version's image: the packer, under PodSecurity *restricted*, the model mounted read-only.
+"""The build pod of a version: runs the packer under Pod Security *restricted*, with the model mounted read-only.
 
-All that makes the image is in the packer's order, a function of the version alone: a second attempt packs the same one.
-How the registry is reached, by which proxy and trusting whom, is in variables that every program understands.
+The packer's request is a function of the version alone, so a second attempt builds the same image. Registry access
+(proxies, CA certificates) is configured by standard environment variables.
 """
 
 import posixpath
@@ -11,25 +11,25 @@ from typing import Any
 
 import msgspec
 
-from kubedl.api import model_volumes, registry_access
 from kubedl.api.model import GROUP, MODEL_VERSIONS, ModelVersion
 from kubedl.api.model_storage import Storage
-from kubedl.api.model_volumes import Owner
-from kubedl.api.pod_security import AS_NOBODY
-from kubedl.api.registry_access import DEFAULT_SECRET, NO_PROXIES
-from kubedl.models.order import KEY_FILE, ORDER_VARIABLE, PASSWORD_FILE, Order, Origin
-from kubedl.wire import codec
-from kubedl.wire.core import PODS, Pod
+from kubedl.kube import codec
+from kubedl.kube.types.core import PODS, Pod
+from kubedl.models.pack_protocol import KEY_FILE, ORDER_VARIABLE, PASSWORD_FILE, Origin, PackRequest
+from kubedl.podspec import model_volumes, registry_access
+from kubedl.podspec.model_volumes import Owner
+from kubedl.podspec.registry_access import DEFAULT_SECRET, NO_PROXIES
+from kubedl.podspec.security import AS_NOBODY
 
 VERSION_UID = f"{GROUP}/version-uid"  # labels of the pod
 ATTEMPT = f"{GROUP}/attempt"
 CONTAINER = "packer"
 PREFIX, LONGEST_NAME = "image-build-", 253
-COMMAND = ("python3", "-m", "kubedl.main.packer")
+COMMAND = ("python3", "-m", "kubedl.entrypoints.packer")
 SOURCE, REGISTRY, SIGNING, AUTHORITY = "/kubedl/source", "/kubedl/registry", "/kubedl/signing", "/kubedl/authority"
 LONGEST_NUMBER = 9  # digits
 RESOURCES = {"requests": {"cpu": "250m", "memory": "256Mi"}, "limits": {"cpu": "2", "memory": "512Mi"}}
-# The model lies on that node and nowhere else, whatever else the node is kept for.
+# The model is stored on that node only, so the pod tolerates all taints.
 TOLERATIONS = [{"operator": "Exists", "effect": "NoSchedule"}]
 
 Body = dict[str, Any]
@@ -37,44 +37,36 @@ Body = dict[str, Any]
 
 @dataclass(frozen=True)
 class Packer:
-    """How every build is run, whatever it builds."""
+    """Settings that all builds share."""
 
     image: str
-    proxies: Mapping[str, str] = field(default_factory=lambda: NO_PROXIES)  # variables by which it reaches the registry
-    omit_user: bool = False  # the cluster assigns users to containers
+    proxies: Mapping[str, str] = field(default_factory=lambda: NO_PROXIES)  # environment variables for registry access
+    omit_user: bool = False  # the cluster assigns users to containers (OpenShift)
+    pull_secrets: tuple[str, ...] = ()  # for the packer's image, if the ServiceAccount has none
 
 
-def name_of(version: ModelVersion) -> str:
-    """Of the build pod."""
+def build_pod_name(version: ModelVersion) -> str:
+    """Return the name of the build pod."""
     meta, name = version.metadata, PREFIX + version.metadata.name
     return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 37]}-{meta.uid}"
 
 
 def attempt_of(pod: Pod) -> int:
-    """Which attempt a pod was made for; one whose label somebody spoiled belongs to the first."""
+    """Return the attempt of a pod; the first one if its label is invalid."""
     text = pod.metadata.labels.get(ATTEMPT, "")
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= LONGEST_NUMBER else 1
 
 
 def owner_of(version: ModelVersion) -> Owner:
-    """As what belongs to a version has it."""
-    meta = version.metadata
-    reference = {
-        "apiVersion": MODEL_VERSIONS.api_version,
-        "kind": MODEL_VERSIONS.kind,
-        "name": meta.name,
-        "uid": meta.uid,
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
-    return Owner(meta.namespace, meta.uid, reference)
+    """Return the labels of a version's objects."""
+    return Owner.of(MODEL_VERSIONS, version)
 
 
-def order(version: ModelVersion, storage: Storage) -> Order:
-    """What the packer is asked to do."""
+def pack_request(version: ModelVersion, storage: Storage) -> PackRequest:
+    """Return the request for the packer."""
     meta, spec = version.metadata, version.spec
     known = msgspec.structs.asdict(spec.origin) if spec.origin is not None else {}
-    return Order(
+    return PackRequest(
         source=_source(storage),
         repository=spec.image_repo,
         tag=version.tag,
@@ -89,7 +81,7 @@ def order(version: ModelVersion, storage: Storage) -> Order:
 
 
 def render(version: ModelVersion, storage: Storage, attempt: int, packer: Packer) -> Body:
-    """The pod as it is sent to the API server."""
+    """Render the pod."""
     owner, meta = owner_of(version), version.metadata
     selector = model_volumes.node_selector(storage)
     secrets = _secrets(version)
@@ -100,14 +92,14 @@ def render(version: ModelVersion, storage: Storage, attempt: int, packer: Packer
     registry = version.spec.registry
     trusted = AUTHORITY if registry is not None and registry.authority is not None else ""
     variables = {
-        ORDER_VARIABLE: codec.encode(order(version, storage)).decode(),
+        ORDER_VARIABLE: codec.encode(pack_request(version, storage)).decode(),
         **registry_access.variables(packer.proxies, trusted),
     }
     return {
         "apiVersion": PODS.api_version,
         "kind": PODS.kind,
         "metadata": {
-            "name": name_of(version),
+            "name": build_pod_name(version),
             "namespace": meta.namespace,
             "labels": {VERSION_UID: meta.uid, ATTEMPT: str(attempt)},
             "ownerReferences": [owner.reference],
@@ -123,6 +115,11 @@ def render(version: ModelVersion, storage: Storage, attempt: int, packer: Packer
                 "seccompProfile": {"type": "RuntimeDefault"},
             },
             **({"nodeSelector": selector, "tolerations": TOLERATIONS} if selector else {}),
+            **(
+                {"imagePullSecrets": registry_access.pull_secrets((), packer.pull_secrets)}
+                if packer.pull_secrets
+                else {}
+            ),
             "volumes": [
                 model_volumes.volume(storage, owner, read_only=True),
                 *(volume for volume, _ in secrets),
@@ -149,12 +146,12 @@ def render(version: ModelVersion, storage: Storage, attempt: int, packer: Packer
 
 
 def _source(storage: Storage) -> str:
-    """Where the packer finds the model; a single file keeps its name."""
+    """Return the path of the model in the pod; a single file keeps its name."""
     return posixpath.join(SOURCE, model_volumes.base_name(storage))
 
 
 def _secrets(version: ModelVersion) -> list[tuple[Body, str]]:
-    """Volumes, each with the directory that it is mounted in. The operator itself reads no Secret."""
+    """Return the volumes with their mount paths. The operator itself reads no Secret."""
     registry, signing = version.spec.registry, version.spec.signing
     named = registry.credentials if registry is not None else None
     secret = named.secret_name if named is not None else DEFAULT_SECRET
@@ -162,7 +159,7 @@ def _secrets(version: ModelVersion) -> list[tuple[Body, str]]:
     if registry is not None and registry.authority is not None:
         found.append((registry_access.authority("authority", registry.authority.secret_name), AUTHORITY))
     if signing is not None:
-        # Nothing else that the Secret may have; two sources, because only a whole one can be optional.
+        # Mount these keys only. Two projected sources, because only a whole source can be optional.
         key, password = (
             {"secret": {"name": signing.secret_name, "items": [{"key": name, "path": name}], "optional": optional}}
             for name, optional in ((KEY_FILE, False), (PASSWORD_FILE, True))

@@ -1,4 +1,5 @@
-"""A controller runtime: caches kept level with the server, queues of keys, and controllers that work them off.
+"""Controller runtime: informer caches, work queues, and controllers.
 
-It knows no workload. What a controller reads is a cache; what it writes is waited for before it plans again.
+It knows nothing about workloads. Controllers read from caches; a controller reconciles a key only after the caches show
+its own last writes.
 """

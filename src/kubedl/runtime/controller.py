@@ -1,6 +1,6 @@
-"""Works off a queue of keys: one reconcile at a time per key, several keys at once.
+"""Processes a work queue: one reconcile at a time per key, several keys at once.
 
-One object's failure never stops the loop: it is logged, counted and tried again later, while all others go on.
+A failing object never stops the loop: the error is logged and counted, and the key is retried later.
 """
 
 import asyncio
@@ -9,44 +9,50 @@ from typing import Protocol
 
 import structlog
 
-from kubedl.kube.errors import ApiError, ConflictError
-from kubedl.runtime.gate import Gate
-from kubedl.runtime.queue import Queue
+from kubedl.kube.errors import ApiError, ConflictError, NamespaceTerminatingError
+from kubedl.kube.types.meta import ObjectKey, ObjectT
+from kubedl.runtime.expectations import Expectations
 from kubedl.runtime.store import Store
-from kubedl.wire.meta import Key, ObjectT
+from kubedl.runtime.workqueue import WorkQueue
 
-LOOK_AGAIN = 1.0  # seconds, while a cache is behind; normally its event wakes the key before
+LOOK_AGAIN = 1.0  # seconds, while a cache is behind; usually its event wakes the key earlier
 
 log = structlog.get_logger()
 
-Reconcile = Callable[[Key], Awaitable[float | None]]
+Reconcile = Callable[[ObjectKey], Awaitable[float | None]]
 
 
 class Observer(Protocol):
-    """Told of each reconcile; the runtime counts them in its metrics."""
+    """Receives the result of each reconcile; used for metrics."""
 
     def reconciled(self, controller: str, seconds: float, error: bool) -> None:
-        """One reconcile ended."""
+        """Record the end of a reconcile."""
 
 
 class Controller:
-    """Calls `reconcile(key)` for every key that may need it; it returns when to look again, in seconds, or None.
+    """Calls `reconcile(key)` for every queued key; it returns after how many seconds to reconcile again, or None.
 
-    As many keys of one namespace as there are `workers` are worked on at once, and of all together twice as many.
+    Up to `workers` keys of one namespace are processed at once, and twice as many over all namespaces.
     """
 
     def __init__(
-        self, name: str, reconcile: Reconcile, *, gate: Gate, workers: int = 32, observer: Observer | None = None
+        self,
+        name: str,
+        reconcile: Reconcile,
+        *,
+        expectations: Expectations,
+        workers: int = 32,
+        observer: Observer | None = None,
     ) -> None:
         self.name = name
-        self.queue = Queue(workers=2 * workers)
+        self.queue = WorkQueue(workers=2 * workers)
         self._reconcile = reconcile
-        self._gate = gate
+        self._expectations = expectations
         self._workers = workers
         self._observer = observer
 
-    def watch(self, store: Store[ObjectT], keys: Callable[[ObjectT], Iterable[Key]]) -> None:
-        """Look at the keys that an object stands for whenever it changes, before and after."""
+    def watch(self, store: Store[ObjectT], keys: Callable[[ObjectT], Iterable[ObjectKey]]) -> None:
+        """Enqueue the keys derived from an object whenever it changes, from its old and its new state."""
 
         def changed(old: ObjectT | None, new: ObjectT | None) -> None:
             for version in (old, new):
@@ -57,21 +63,21 @@ class Controller:
         store.subscribe(changed)
 
     async def run(self) -> None:
-        """Work until cancelled."""
+        """Run until cancelled."""
         async with asyncio.TaskGroup() as group:
             for _ in range(2 * self._workers):
                 group.create_task(self._work())
 
     async def _work(self) -> None:
         while True:
-            key = await self.queue.take()
+            key = await self.queue.get()
             try:
-                await self._attend(key)
+                await self._process(key)
             finally:
                 self.queue.done(key)
 
-    async def _attend(self, key: Key) -> None:
-        if self._gate.closed(key):
+    async def _process(self, key: ObjectKey) -> None:
+        if self._expectations.pending(key):
             self.queue.add_after(key, LOOK_AGAIN)
             return
         loop = asyncio.get_running_loop()
@@ -79,18 +85,22 @@ class Controller:
         try:
             again = await self._reconcile(key)
             failed = False
-            self.queue.succeeded(key)
+            self.queue.forget(key)
             if again is not None:
                 self.queue.add_after(key, again)
         except ConflictError as error:
-            # Somebody wrote in between; the cache is about to show it.
-            log.debug("changed in between", controller=self.name, key=str(key), error=str(error))
-            self.queue.add_failed(key)
+            # Another client wrote in between; the cache will show it soon.
+            log.debug("conflict, will retry", controller=self.name, key=str(key), error=str(error))
+            self.queue.add_rate_limited(key)
+        except NamespaceTerminatingError as error:
+            # Nothing can be created in a terminating namespace, and the owner will be deleted with it.
+            log.debug("namespace is being deleted", controller=self.name, key=str(key), error=str(error))
+            self.queue.add_rate_limited(key)
         except ApiError as error:
-            pause = self.queue.add_failed(key)
+            pause = self.queue.add_rate_limited(key)
             log.warning("refused", controller=self.name, key=str(key), error=str(error), again_in=round(pause, 2))
         except Exception:
-            pause = self.queue.add_failed(key)
+            pause = self.queue.add_rate_limited(key)
             log.exception("reconcile failed", controller=self.name, key=str(key), again_in=round(pause, 2))
         finally:
             if self._observer is not None:

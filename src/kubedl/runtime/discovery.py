@@ -1,18 +1,18 @@
-"""Which kinds the API server serves, asked for by group and version, once for all kinds of a group.
+"""Detects which kinds the API server serves, with one request per group and version.
 
-Kinds of other projects may be missing in a cluster, and installed later. Whoever follows one asks here first, instead
-of having its watch refused.
+Kinds of other projects may be missing, and installed later. A reflector asks here first, so that its watch does not
+fail.
 """
 
 import asyncio
 from typing import Any
 
+from kubedl.kube import codec
 from kubedl.kube.client import Client
 from kubedl.kube.errors import ApiError, NotFoundError
-from kubedl.wire import codec
-from kubedl.wire.meta import ObjectMeta, Record, Resource
+from kubedl.kube.types.meta import ObjectMeta, Record, Resource
 
-FRESH = 5.0  # seconds for which an answer is good for the other kinds of its group
+FRESH = 5.0  # seconds; one response serves all kinds of the group
 
 
 class _Page(Record, frozen=True):
@@ -27,12 +27,12 @@ class _Resources(Record, frozen=True):
     resources: tuple[_Named, ...] | None = ()
 
 
-# For the metrics only: pages of discovery are no objects.
+# Used as a metric label only; discovery documents are not objects.
 DISCOVERY = Resource(_Page, "Discovery", "discovery")
 
 
 class Discovery:
-    """Asks one API server."""
+    """Discovery client of one API server."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -40,7 +40,7 @@ class Discovery:
         self._served: dict[str, tuple[float, frozenset[str] | None]] = {}
 
     async def serves(self, resource: Resource[Any]) -> bool:
-        """Whether a kind is served. Yes, if that is not to be known: a watch that is refused then says why."""
+        """Return whether a kind is served. True if unknown: then the failing watch reports the reason."""
         version, now = resource.api_version, asyncio.get_running_loop().time()
         async with self._asking:
             at, found = self._served.get(version, (float("-inf"), None))
@@ -54,7 +54,7 @@ class Discovery:
         try:
             answer = codec.decode(await self._client.call("get", DISCOVERY, path), _Resources)
         except NotFoundError:
-            return frozenset()  # nothing of that group and version
+            return frozenset()  # no such group and version
         except (ApiError, *codec.UNREADABLE):
             return None
-        return frozenset(one.name for one in answer.resources or ())
+        return frozenset(named.name for named in answer.resources or ())

@@ -1,4 +1,4 @@
-"""Probes and metrics over HTTP, served by the very loop that they judge: an answer proves that it turns."""
+"""Probes and metrics over HTTP. Served from the main event loop, so a blocked loop fails the liveness probe."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST
 
-ADDRESS = "127.0.0.1:8080"  # a pod is probed from outside and needs *: every address, of either family
+ADDRESS = "127.0.0.1:8080"  # kubelets probe a pod from outside: * binds all addresses, IPv4 and IPv6
 
 Complaints = Callable[[], Sequence[str]]
 
@@ -15,9 +15,9 @@ Complaints = Callable[[], Sequence[str]]
 async def serve(
     address: str, *, dead: Complaints, missing: Complaints, metrics: Callable[[], bytes]
 ) -> AsyncIterator[str]:
-    """Serve at `host:port` while the block runs; yields the address, with the real port where 0 was asked for.
+    """Serve at `host:port` while the block runs; yields the address, with the actual port if 0 was given.
 
-    `dead` names what will not come back by itself (/healthz), `missing` what has yet to come (/readyz).
+    `dead` returns failures that need a restart (/healthz), `missing` caches that are not synced yet (/readyz).
     """
 
     async def page(_: web.Request) -> web.Response:

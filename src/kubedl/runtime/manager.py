@@ -1,6 +1,6 @@
-"""Runs the parts of an operator: caches always, controllers only while leading and only on full caches.
+"""Runs the parts of an operator: informers always, controllers only while leader and after the caches have synced.
 
-A standby keeps its caches filled, so that it can take over within moments.
+A standby keeps its caches synced, so that it can take over within moments.
 """
 
 import asyncio
@@ -10,12 +10,12 @@ from typing import Any
 import structlog
 
 from kubedl.kube.client import Client
-from kubedl.kube.watch import SILENCE, Scope
+from kubedl.kube.types.meta import ObjectT, Resource
+from kubedl.kube.watch import SILENCE, ListOptions
 from kubedl.runtime.controller import Controller
 from kubedl.runtime.discovery import Discovery
 from kubedl.runtime.reflector import EVERYTHING, Reflector
 from kubedl.runtime.store import Index, Store
-from kubedl.wire.meta import ObjectT, Resource
 
 log = structlog.get_logger()
 
@@ -23,10 +23,10 @@ Lead = Callable[[], Awaitable[None]]
 
 
 class Manager:
-    """Put together once at start, then `run`."""
+    """Assemble once at start, then call `run`."""
 
     def __init__(self, client: Client, *, silence: float = SILENCE) -> None:
-        """A watch that says nothing for `silence` seconds counts as broken."""
+        """A watch without data for `silence` seconds is reconnected."""
         self.client = client
         self._discovery = Discovery(client)
         self._silence = silence
@@ -35,35 +35,42 @@ class Manager:
         self._needs: dict[Controller, tuple[Store[Any], ...]] = {}
         self._companions: list[Callable[[], Coroutine[Any, Any, None]]] = []
 
-    def cache(
+    def informer(
         self,
         resource: Resource[ObjectT],
-        scope: Scope = EVERYTHING,
+        scope: ListOptions = EVERYTHING,
         indexes: Mapping[str, Index[ObjectT]] | None = None,
         remember: str | None = None,
-    ) -> Store[ObjectT]:
-        """A copy of these objects, kept level with the server while the manager runs."""
+    ) -> Reflector[ObjectT]:
+        """Return an informer whose cache, `store`, is kept in sync while the manager runs.
+
+        Unlike the store, it knows whether the cluster serves the kind at all.
+        """
+        discovery = self._discovery if resource.group else None  # the core group always exists
         store = Store(indexes, remember)
-        discovery = self._discovery if resource.group else None  # every cluster has what is in the core group
-        made = Reflector(self.client, resource, store, scope, silence=self._silence, discovery=discovery)
-        self.reflectors.append(made)
-        return store
+        reflector = Reflector(self.client, resource, store, scope, silence=self._silence, discovery=discovery)
+        self.reflectors.append(reflector)
+        return reflector
 
     def add(self, controller: Controller, *needs: Store[Any]) -> None:
-        """Run this controller while leading, from when these caches are filled."""
+        """Run this controller while leader, after these caches have synced."""
         self.controllers.append(controller)
         self._needs[controller] = needs
 
-    def beside(self, companion: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Run this all the time, leading or not."""
+    def add_runnable(self, companion: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Run this always, leader or not."""
         self._companions.append(companion)
 
-    def missing(self) -> list[str]:
-        """The caches that are not filled yet. A kind that the cluster does not have is not waited for."""
-        return [found.resource.name for found in self.reflectors if not found.synced.is_set() and not found.absent]
+    def unsynced(self) -> list[str]:
+        """Return the caches that have not synced. Kinds that the cluster does not serve are skipped."""
+        return [
+            reflector.resource.name
+            for reflector in self.reflectors
+            if not reflector.synced.is_set() and not reflector.absent
+        ]
 
     async def run(self, elect: Callable[[Lead], Awaitable[None]]) -> None:
-        """Run until cancelled; `elect` calls back when this process leads."""
+        """Run until cancelled; `elect` calls back when this process becomes leader."""
         async with asyncio.TaskGroup() as group:
             for reflector in self.reflectors:
                 group.create_task(reflector.run(), name=f"reflector {reflector.resource.name}")

@@ -1,6 +1,6 @@
-"""What the kubelet says in Events about a pod that does not start: volumes, sandboxes and pulls are told nowhere else.
+"""Reads the kubelet's Events about a pod that does not start: some failures (volumes, pulls) appear nowhere else.
 
-Events are words for people and may be lost: nothing that is decided may depend on them, so every error here is silence.
+Events are informational and may be lost, so no decision depends on them, and every error here is ignored.
 """
 
 import asyncio
@@ -8,15 +8,15 @@ from collections.abc import Awaitable, Iterable
 from contextlib import suppress
 from typing import TypeVar
 
+from kubedl.kube import codec
 from kubedl.kube.client import Client
 from kubedl.kube.errors import ApiError
-from kubedl.wire import codec
-from kubedl.wire.core import EVENTS, Pod
-from kubedl.wire.meta import ObjectMeta, Record
+from kubedl.kube.types.core import EVENTS, Pod
+from kubedl.kube.types.meta import ObjectMeta, Record
 
-PATIENCE = 3.0  # seconds that an answer may take
+PATIENCE = 3.0  # seconds: timeout of a request
 MOST_EVENTS = 50
-IN_STATUS = ("Failed", "FailedScheduling", "BackOff")  # the pod's own status says these better
+IN_STATUS = ("Failed", "FailedScheduling", "BackOff")  # covered better by the status of the pod
 
 T = TypeVar("T")
 
@@ -33,17 +33,17 @@ class PodEvent(Record, frozen=True):
 
     @property
     def is_warning(self) -> bool:
-        """Whether something went wrong."""
+        """Whether it is a warning."""
         return self.type == "Warning"
 
 
 async def last_event(client: Client, pod: Pod) -> PodEvent | None:
-    """The newest Event about a pod that its status does not tell; None if there is none or nobody answers."""
-    return await patiently(_last(client, pod))
+    """Return the newest Event about a pod that its status does not cover; None if none, or on failure."""
+    return await within_deadline(_last(client, pod))
 
 
-async def patiently(work: Awaitable[T | None]) -> T | None:
-    """The result, or None where the server refuses, is silent or says what cannot be read."""
+async def within_deadline(work: Awaitable[T | None]) -> T | None:
+    """Return the result, or None if the request fails or the response is invalid."""
     with suppress(ApiError, TimeoutError, *codec.UNREADABLE):
         async with asyncio.timeout(PATIENCE):
             return await work
@@ -51,9 +51,13 @@ async def patiently(work: Awaitable[T | None]) -> T | None:
 
 
 def newest(events: Iterable[PodEvent]) -> PodEvent | None:
-    """The last word; of those in the same second the one that was created last."""
-    told = (event for event in events if event.reason not in IN_STATUS)
-    return max(told, key=lambda one: (one.last_timestamp or one.event_time or "", one.metadata.name), default=None)
+    """Return the newest Event; within one second, the one created last."""
+    candidates = (event for event in events if event.reason not in IN_STATUS)
+    return max(
+        candidates,
+        key=lambda event: (event.last_timestamp or event.event_time or "", event.metadata.name),
+        default=None,
+    )
 
 
 async def _last(client: Client, pod: Pod) -> PodEvent | None:

@@ -1,7 +1,7 @@
-"""Keeps a store level with the server: list once, then follow the watch, for ever.
+"""Reflector: keeps a store in sync with the API server. It lists once, then watches.
 
-Whatever happens on the way (a cut connection, silence, history that is no longer kept, a server that lags behind), the
-store ends up equal to the server, deletions included, and never goes back in time.
+After any failure (a broken connection, a silent watch, an expired resource version, a stale API server) the store
+converges to the server's state, including deletions, and never goes back in time.
 """
 
 import asyncio
@@ -14,34 +14,36 @@ import structlog
 
 from kubedl.kube import watch
 from kubedl.kube.client import Client
-from kubedl.kube.errors import ApiError, GoneError, InvalidError, NotFoundError, UnsureError
-from kubedl.kube.watch import Scope, Step
+from kubedl.kube.errors import ApiError, GoneError, InvalidError, NotFoundError, UnknownOutcomeError
+from kubedl.kube.types.meta import ObjectKey, ObjectT, Resource
+from kubedl.kube.watch import ListOptions, WatchEvent
 from kubedl.runtime.discovery import Discovery
 from kubedl.runtime.store import Store
-from kubedl.wire.meta import Key, ObjectT, Resource
 
-BEHIND = 60.0  # seconds; a server that stays behind what it has said lags no more: its storage was set back
-BETWEEN_LISTS = 10.0  # seconds; a server in trouble is not helped by lists
+BEHIND = (
+    60.0  # seconds; a server that stays behind its own earlier state for longer is not stale: its storage was restored
+)
+BETWEEN_LISTS = 10.0  # seconds; frequent lists would add load to a failing server
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 30.0
-LOOK_AGAIN = 20.0  # seconds, and up to as many more, until a kind that is not installed is looked for again
-EVERYTHING = Scope()
+LOOK_AGAIN = 20.0  # seconds, plus up to as many more, until a missing kind is checked again
+EVERYTHING = ListOptions()
 
 log = structlog.get_logger()
 
 
-class WentBackError(Exception):
-    """The server's versions are smaller than they were, as after etcd was restored: what is in memory is not true."""
+class StaleResourceVersionError(Exception):
+    """Resource versions went back, for example after etcd was restored: the in-memory state is invalid."""
 
 
 class Reflector(Generic[ObjectT]):
-    """One kind of object, one scope, one store."""
+    """Follows one resource in one scope into one store."""
 
     def __init__(
         self,
         client: Client,
         resource: Resource[ObjectT],
         store: Store[ObjectT],
-        scope: Scope = EVERYTHING,
+        scope: ListOptions = EVERYTHING,
         *,
         silence: float = watch.SILENCE,
         discovery: Discovery | None = None,
@@ -50,7 +52,7 @@ class Reflector(Generic[ObjectT]):
         self.resource = resource
         self.store = store
         self.synced = asyncio.Event()
-        self.absent = False  # the server does not know this kind; it may be installed later
+        self.absent = False  # the server does not serve this kind; it may be installed later
         self._heard_at = float("-inf")
         self._client = client
         self._scope = scope
@@ -59,61 +61,63 @@ class Reflector(Generic[ObjectT]):
         self._jitter = jitter
         self._version: str | None = None
         self.patience = BEHIND
-        self._behind_since: float | None = None  # since when the server says less than it has said before
+        self._behind_since: float | None = None  # since when the server has been behind its own earlier state
         self._watch_list = True
         self._listed_at = float("-inf")
         self._pause = FIRST_PAUSE
 
     def age(self) -> float:
-        """Seconds since the server last gave a sign of life."""
+        """Seconds since the server last sent data."""
         return self._now() - self._heard_at
 
     async def run(self) -> None:
-        """Follow until cancelled. Raises WentBackError when only a new process can know what is true."""
+        """Run until cancelled. Raises StaleResourceVersionError if only a restarted process can recover."""
         while True:
             await self._until_served()
             began, following = self._now(), self._version is not None
             try:
                 await self._follow()
                 if self._now() - began > 1:
-                    continue  # the server ended a watch as it does every few minutes
-                error: ApiError = UnsureError(0, "", "the watch ended at once")
+                    continue  # the server closes watches every few minutes
+                error: ApiError = UnknownOutcomeError(0, "", "the watch ended at once")
             except GoneError as gone:
                 self._version = None
                 if following:
-                    log.info("history is gone, listing again", resource=self.resource.name)
-                    continue  # BETWEEN_LISTS is pause enough
+                    log.info("resource version expired, listing again", resource=self.resource.name)
+                    continue  # BETWEEN_LISTS is a sufficient delay
                 error = gone
-            except WentBackError:
+            except StaleResourceVersionError:
                 raise
             except ApiError as failure:
                 self._learn_from(failure, began if following else None)
                 error = failure
-            except Exception:  # a reflector that dies silently is the worst that can happen
+            except Exception:  # a reflector must never die silently
                 log.exception("reflector failed", resource=self.resource.name)
                 self._version = None
-                error = UnsureError(0, "", "a bug")
+                error = UnknownOutcomeError(0, "", "a bug")
             pause = max(self._pause * (1 + self._jitter()), error.retry_after or 0)
-            log.warning("watch broken", resource=self.resource.name, error=str(error), again_in=round(pause, 1))
+            log.warning("watch failed", resource=self.resource.name, error=str(error), again_in=round(pause, 1))
             await asyncio.sleep(pause)
             self._pause = min(self._pause * 2, LONGEST_PAUSE)
 
     async def _until_served(self) -> None:
-        """Wait for a kind that the cluster does not have, without asking for its objects in vain."""
+        """Wait for a kind that the cluster does not serve, without failing watches."""
         if self._discovery is None or self._version is not None:
             return
-        told = False
+        logged = False
         while not await self._discovery.serves(self.resource):
             self.absent = True
-            if not told:
-                log.info("the cluster does not have this kind, looking again now and then", resource=self.resource.name)
-            told = True
+            if not logged:
+                log.info(
+                    "the cluster does not serve this kind, checking again periodically", resource=self.resource.name
+                )
+            logged = True
             await asyncio.sleep(LOOK_AGAIN * (1 + self._jitter()))
-        if told:
-            log.info("the cluster has this kind now", resource=self.resource.name)
+        if logged:
+            log.info("the cluster serves this kind now", resource=self.resource.name)
 
     def _learn_from(self, failure: ApiError, following_since: float | None) -> None:
-        """A kind that is not installed, or a watch that never said a word: it may be of a version that is lost."""
+        """Reset for a full list: the kind is missing, or the watch sent no data and its version may be lost."""
         if isinstance(failure, NotFoundError):
             self.absent, self._version = True, None
         began = following_since
@@ -121,14 +125,14 @@ class Reflector(Generic[ObjectT]):
             self._version = None
 
     async def _follow(self) -> None:
-        pending: dict[Key, Step[ObjectT]] | None = None
+        pending: dict[ObjectKey, WatchEvent[ObjectT]] | None = None
         if self._version is None:
             await self._take_turn()
             if self._watch_list:
                 pending = {}
             else:
                 await self._list()
-        changes = watch.changes(self._client, self.resource, self._scope, self._version, self._silence)
+        changes = watch.watch(self._client, self.resource, self._scope, self._version, self._silence)
         try:
             async with aclosing(changes):
                 async for steps in changes:
@@ -144,15 +148,15 @@ class Reflector(Generic[ObjectT]):
         except InvalidError:
             if pending is None:
                 raise
-            log.info("the server has no WatchList, listing in pages", resource=self.resource.name)
+            log.info("the server does not support WatchList, listing in pages", resource=self.resource.name)
             self._watch_list = False
             await self._follow()
             return
         if pending is not None:
-            raise UnsureError(0, "", "the watch ended before all that exists was sent")
+            raise UnknownOutcomeError(0, "", "the watch ended before all initial objects were sent")
 
     async def _list(self) -> None:
-        version, steps = await watch.objects(self._client, self.resource, self._scope)
+        version, steps = await watch.list_all(self._client, self.resource, self._scope)
         self._replace(steps, version)
 
     async def _take_turn(self) -> None:
@@ -160,37 +164,41 @@ class Reflector(Generic[ObjectT]):
         if wait > 0:
             await asyncio.sleep(wait)
 
-    def _replace(self, steps: Iterable[Step[ObjectT]], version: str) -> None:
+    def _replace(self, steps: Iterable[WatchEvent[ObjectT]], version: str) -> None:
         self._listed_at = self._now()
         if int(version) < self.store.version:
             self._version = None
-            words = f"it is at {version}, we have seen {self.store.version}"
+            message = f"it is at {version}, the store is at {self.store.version}"
             if self._stays_behind():
-                log.error("the server went back, as after a restore of etcd: ending, to start anew", state=words)
-                raise WentBackError(f"{self.resource.name}: the server went back and stays there: {words}")
-            raise UnsureError(0, "", f"the server lags behind: {words}")
+                log.error(
+                    "the server's state went back, as after a restore of etcd: exiting, to start again", state=message
+                )
+                raise StaleResourceVersionError(
+                    f"{self.resource.name}: the server's state went back and stays there: {message}"
+                )
+            raise UnknownOutcomeError(0, "", f"the server is stale: {message}")
         present = (self._usable(step) for step in steps if step.type != "DELETED")
-        self.store.replace(found for found in present if found is not None)
+        self.store.replace(obj for obj in present if obj is not None)
         self._advance(version)
         self.absent = False
         self.synced.set()
 
-    def _apply(self, step: Step[ObjectT]) -> None:
+    def _apply(self, step: WatchEvent[ObjectT]) -> None:
         if int(step.metadata.resource_version) <= self.store.version and self._is_news(step):
-            raise GoneError(0, "", "events came in another order than they happened")
+            raise GoneError(0, "", "events arrived out of order")
         if int(step.metadata.resource_version) < self.store.version and self._stays_behind():
-            raise GoneError(0, "", "the watch stays behind what was seen before")  # a list will tell why
-        # A store that is ahead must not be set back by a server that lags behind.
+            raise GoneError(0, "", "the watch stays behind the version of the store")  # a list will tell why
+        # A stale server must not set the store back.
         if int(step.metadata.resource_version) > self.store.version and step.type != "BOOKMARK":
-            found = self._usable(step)
-            if found is None or step.type == "DELETED":
-                self.store.remove(step.metadata.key, found)
+            obj = self._usable(step)
+            if obj is None or step.type == "DELETED":
+                self.store.remove(step.metadata.key, obj)
             else:
-                self.store.put(found)
+                self.store.put(obj)
         self._advance(step.metadata.resource_version)
 
-    def _is_news(self, step: Step[ObjectT]) -> bool:
-        """Whether something that we thought to have passed is not in the store; only a list can tell what is true."""
+    def _is_news(self, step: WatchEvent[ObjectT]) -> bool:
+        """Return whether an event that should be applied is missing from the store; then a list is needed."""
         if step.type == "BOOKMARK" or step.object is None:
             return False
         known = self.store.get(step.metadata.key)
@@ -198,9 +206,9 @@ class Reflector(Generic[ObjectT]):
             return step.type != "DELETED"
         return int(known.metadata.resource_version) < int(step.metadata.resource_version)
 
-    def _usable(self, step: Step[ObjectT]) -> ObjectT | None:
+    def _usable(self, step: WatchEvent[ObjectT]) -> ObjectT | None:
         if step.error:
-            log.error("cannot read object", resource=self.resource.name, key=str(step.metadata.key), error=step.error)
+            log.error("cannot decode object", resource=self.resource.name, key=str(step.metadata.key), error=step.error)
         return step.object
 
     def _advance(self, version: str) -> None:
@@ -212,7 +220,7 @@ class Reflector(Generic[ObjectT]):
         self._pause = FIRST_PAUSE
 
     def _stays_behind(self) -> bool:
-        """The server has said less than before; whether it has done so for too long."""
+        """Record that the server is behind its earlier state; returns whether that has lasted too long."""
         if self._behind_since is None:
             self._behind_since = self._now()
         return self._now() - self._behind_since >= self.patience
@@ -221,8 +229,8 @@ class Reflector(Generic[ObjectT]):
         return asyncio.get_running_loop().time()
 
 
-def _collect(pending: dict[Key, Step[ObjectT]], step: Step[ObjectT]) -> None:
-    # The start is mostly ADDED, but what changes or goes meanwhile arrives before its end too; the newest word counts.
+def _collect(pending: dict[ObjectKey, WatchEvent[ObjectT]], step: WatchEvent[ObjectT]) -> None:
+    # The initial events are mostly ADDED, but changes and deletions may arrive among them; the newest one wins.
     before = pending.get(step.metadata.key)
     if before is None or int(before.metadata.resource_version) < int(step.metadata.resource_version):
         pending[step.metadata.key] = step

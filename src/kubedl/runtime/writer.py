@@ -1,102 +1,120 @@
-"""Writes on behalf of an owner, each of them safe to repeat and entered in the gate.
+"""Idempotent writes on behalf of an owner, recorded as expectations.
 
-A create that committed but was answered with an error is recognised by its name and its owner's uid; an object that
-belongs to somebody else is never adopted. A delete names the uid. A status is written only over the state it was
-computed from.
+A create that committed but returned an error is recognised by name and owner uid; objects of other owners are never
+adopted. A delete has a uid precondition. A status is written only over the version it was computed from.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
+from kubedl.kube import codec
 from kubedl.kube.client import Client
 from kubedl.kube.errors import AlreadyExistsError, ApiError, ConflictError, NotFoundError
-from kubedl.runtime.gate import Gate
-from kubedl.wire.meta import Key, Object, ObjectT, Resource
+from kubedl.kube.types.meta import Object, ObjectKey, ObjectT, Resource
+from kubedl.runtime.expectations import Expectations
 
 Body = Mapping[str, Any]
 
 
-class OccupiedError(ApiError):
-    """The name we need is taken by an object that is not ours."""
+class NameConflictError(ApiError):
+    """The name is taken by an object of another owner."""
 
     def __init__(self, kind: str, name: str) -> None:
         super().__init__(409, "NameTaken", f"{kind} {name} exists and does not belong to this object")
 
 
-class Writer:
-    """Writes for one controller's objects."""
+class Stateful(Object, Protocol):
+    """An object with a status."""
 
-    def __init__(self, client: Client, gate: Gate) -> None:
+    @property
+    def status(self) -> Any:  # noqa: ANN401 - each kind has its own
+        """The status."""
+
+
+StatefulT = TypeVar("StatefulT", bound=Stateful)
+
+
+class Writer:
+    """Writes the objects of one controller."""
+
+    def __init__(self, client: Client, expectations: Expectations) -> None:
         self.client = client
-        self._gate = gate
+        self._expectations = expectations
 
     async def create(self, owner: Object, resource: Resource[ObjectT], body: Body | Callable[[], Body]) -> ObjectT:
-        """Make an object that belongs to `owner`, or recognise it when it is there already.
+        """Create an object controlled by `owner`, or recognise the existing one.
 
-        A body that is a function is asked for when the call has its connection, so that few are in memory at a time.
+        A body that is a function is called when a connection is available, so that few bodies are in memory at a time.
         """
         key = owner.metadata.key
         try:
-            made = await self.client.create(resource, key.namespace, body)
+            obj = await self.client.create(resource, key.namespace, body)
         except AlreadyExistsError:
             sent = body() if callable(body) else body
-            made = await self.client.get(resource, Key(key.namespace, sent["metadata"]["name"]))
-            if not belongs(made, owner):
-                raise OccupiedError(resource.kind, made.metadata.name) from None
-        self._gate.wrote(key, resource, made.metadata.resource_version)
-        return made
+            obj = await self.client.get(resource, ObjectKey(key.namespace, sent["metadata"]["name"]))
+            if not is_controlled_by(obj, owner):
+                raise NameConflictError(resource.kind, obj.metadata.name) from None
+        self._expectations.record_write(key, resource, obj.metadata.resource_version)
+        return obj
 
-    async def expect_absent(
+    async def confirm_deleted(
         self, owner: Object, resource: Resource[ObjectT], name: str, label: str = ""
     ) -> ObjectT | None:
-        """Ask the server itself whether the owner's object, which no cache has, is gone; ConflictError if it is not.
+        """Verify with the API server that an object missing from the cache is gone; raises ConflictError if it exists.
 
-        Caches may hold only what has a label: an object that has lost it will never be seen, and is returned.
+        A cache may be filtered by label: an object that lost its label never appears in it, and is returned.
         """
         try:
-            found = await self.client.get(resource, Key(owner.metadata.namespace, name))
+            obj = await self.client.get(resource, ObjectKey(owner.metadata.namespace, name))
         except NotFoundError:
             return None
-        if not belongs(found, owner):
+        if not is_controlled_by(obj, owner):
             return None
-        if label and label not in found.metadata.labels:
-            return found
-        self._gate.wrote(owner.metadata.key, resource, found.metadata.resource_version)
-        raise ConflictError(409, "CacheBehind", f"{resource.kind} {name} exists, and the cache has yet to see it")
+        if label and label not in obj.metadata.labels:
+            return obj
+        self._expectations.record_write(owner.metadata.key, resource, obj.metadata.resource_version)
+        raise ConflictError(409, "CacheBehind", f"{resource.kind} {name} exists, but is not in the cache yet")
 
     async def delete(
         self, owner: Object, resource: Resource[ObjectT], target: ObjectT, grace_seconds: int | None = None
     ) -> None:
-        """Delete exactly this object; if it is gone or replaced already, all is well."""
+        """Delete exactly this object; no error if it is already gone or replaced."""
         try:
             last = await self.client.delete(resource, target.metadata.key, target.metadata.uid, grace_seconds)
         except (NotFoundError, ConflictError):
             return
         if last is not None:
-            self._gate.wrote(owner.metadata.key, resource, last.metadata.resource_version)
+            self._expectations.record_write(owner.metadata.key, resource, last.metadata.resource_version)
+
+    async def write_status(self, resource: Resource[StatefulT], target: StatefulT, status: object) -> bool:
+        """Write the status of the object if it differs; returns whether it did."""
+        changes = merge_patch(codec.plain(target.status), codec.plain(status))
+        if changes:
+            await self.patch_status(resource, target, changes)
+        return bool(changes)
 
     async def patch_status(self, resource: Resource[ObjectT], target: ObjectT, changes: Mapping[str, Any]) -> ObjectT:
-        """Change the status of exactly this state of exactly this object; ConflictError if it is another by now."""
+        """Patch the status of exactly this version of the object; raises ConflictError if it changed."""
         meta = target.metadata
         guard = {"uid": meta.uid, "resourceVersion": meta.resource_version}
-        made = await self.client.patch(resource, meta.key, {"metadata": guard, "status": changes}, subresource="status")
-        self._gate.wrote(meta.key, resource, made.metadata.resource_version)
-        return made
+        obj = await self.client.patch(resource, meta.key, {"metadata": guard, "status": changes}, subresource="status")
+        self._expectations.record_write(meta.key, resource, obj.metadata.resource_version)
+        return obj
 
 
-def belongs(found: Object, owner: Object) -> bool:
-    """Whether it was made for this very owner, and not for an earlier one of its name."""
-    reference = found.metadata.controller
+def is_controlled_by(obj: Object, owner: Object) -> bool:
+    """Return whether the object is controlled by exactly this owner, not by an earlier one with the same name."""
+    reference = obj.metadata.controller
     return reference is not None and reference.uid == owner.metadata.uid
 
 
-def merge_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    """The merge patch that turns `old` into `new`: what is gone becomes null, what is equal is left out."""
+def merge_patch(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the merge patch from `old` to `new`: removed fields become null, equal ones are omitted."""
     changes: dict[str, Any] = {name: None for name in old if name not in new}
     for name, value in new.items():
         before = old.get(name)
         if isinstance(value, Mapping) and isinstance(before, Mapping):
-            if deeper := merge_changes(before, value):
+            if deeper := merge_patch(before, value):
                 changes[name] = deeper
         elif name not in old or before != value:
             changes[name] = value

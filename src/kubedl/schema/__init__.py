@@ -1,1 +1,1 @@
-"""From our structs to what the API server is told: CRDs with their checks, and RBAC. Knows no workload."""
+"""CRDs with validation, and RBAC, generated from Python structs. Independent of workloads."""

@@ -1,7 +1,7 @@
-"""A kind of ours as a CustomResourceDefinition: names, schema, rules, columns, subresources.
+"""Renders a kind as a CustomResourceDefinition: names, schema, rules, columns and subresources.
 
-The definition follows from the struct that we read objects into and this declaration; nothing is written by hand.
-`metadata`, `apiVersion` and `kind` are the API server's.
+The CRD is generated from the struct that objects are decoded into and this declaration; nothing is written by hand. The
+API server handles `metadata`, `apiVersion` and `kind`.
 """
 
 from collections.abc import Mapping
@@ -9,8 +9,8 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from kubedl.kube.types.meta import Resource
 from kubedl.schema.structural import NotStructuralError, Rule, Schema, schema_of_fields
-from kubedl.wire.meta import Resource
 
 __all__ = ["Column", "CustomResource", "Rule", "Scale"]
 
@@ -18,15 +18,17 @@ ColumnType = Literal["string", "integer", "number", "boolean", "date"]
 OF_THE_SERVER: Mapping[str, Schema] = {
     "apiVersion": {"description": "The version of this schema: group/version.", "type": "string"},
     "kind": {"description": "The kind of this object.", "type": "string"},
-    # The name is declared so that a rule can blame it. Metadata itself is described by the API server, which refuses a
-    # definition that says more about it.
-    "metadata": {"type": "object", "properties": {"name": {"description": "The object's name.", "type": "string"}}},
+    # The name is declared so that a rule can refer to it. The API server rejects a CRD that declares more of metadata.
+    "metadata": {
+        "type": "object",
+        "properties": {"name": {"description": "The name of the object.", "type": "string"}},
+    },
 }
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of `kubectl get`; from priority 1 on it is only in `-o wide`."""
+    """A column of `kubectl get`; with priority 1 or higher, only of `-o wide`."""
 
     name: str
     type: ColumnType
@@ -35,28 +37,28 @@ class Column:
     description: str = ""
 
     def to_schema(self) -> Schema:
-        """As an entry of additionalPrinterColumns."""
+        """Render an entry of additionalPrinterColumns."""
         optional = {"description": self.description} if self.description else {}
         return {"name": self.name, "type": self.type, "jsonPath": self.path, "priority": self.priority, **optional}
 
 
 @dataclass(frozen=True)
 class Scale:
-    """Where `kubectl scale` and autoscalers find the number of replicas."""
+    """The paths of the scale subresource, for `kubectl scale` and autoscalers."""
 
     spec_path: str
     status_path: str
     selector_path: str = ""
 
     def to_schema(self) -> Schema:
-        """As the scale subresource."""
+        """Render the scale subresource."""
         optional = {"labelSelectorPath": self.selector_path} if self.selector_path else {}
         return {"specReplicasPath": self.spec_path, "statusReplicasPath": self.status_path, **optional}
 
 
 @dataclass(frozen=True)
 class CustomResource:
-    """What the API server is told about one kind."""
+    """The declaration of one kind."""
 
     resource: Resource[Any]
     short_names: tuple[str, ...] = ()
@@ -67,7 +69,7 @@ class CustomResource:
     singular: str = ""
 
     def definition(self) -> dict[str, Any]:
-        """The CustomResourceDefinition."""
+        """Render the CustomResourceDefinition."""
         resource = self.resource
         return {
             "apiVersion": "apiextensions.k8s.io/v1",
@@ -124,6 +126,6 @@ def _attach(schema: Schema, rule: Rule) -> None:
         below = place.get("additionalProperties") or place.get("items") if step == "*" else None
         below = below or place.get("properties", {}).get(step)
         if below is None:
-            raise NotStructuralError(f"a rule is attached to {rule.at!r}, where the schema has no {step!r}")
+            raise NotStructuralError(f"a rule is attached to {rule.at!r}, but the schema has no {step!r} there")
         place = below
     place.setdefault("x-kubernetes-validations", []).append(rule.to_schema())

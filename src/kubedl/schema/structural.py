@@ -9,7 +9,7 @@ Three choices:
 - Defaults of plain values in a spec are declared: they are stored with the object, so people see what holds, rules may
   read the field without asking whether it is there, and a later version with another default changes no running job.
   Empty strings and containers are not: they say nothing that absence does not. A status gets no defaults; it is ours.
-- Objects that are not ours (`Opaque`) keep what we do not know. What we do rely on is declared beside it, by
+- Objects that are not ours (`RawObject`) keep what we do not know. What we do rely on is declared beside it, by
   `Meta(extra_json_schema={"properties": …})`, and is checked; rules can see only what is declared.
 """
 
@@ -21,35 +21,39 @@ from typing import Any, Literal
 
 from msgspec import NODEFAULT, inspect
 
-from kubedl.wire.codec import Opaque
+from kubedl.kube.codec import RawObject
 
 Schema = dict[str, Any]
 # Not FieldValueDuplicate: kubectl prints that without the message.
 Reason = Literal["FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired"]
 
-RULES = "__rules__"  # a struct's own rules: `__rules__: ClassVar[tuple[Rule, ...]]`
+RULES = "__rules__"  # rules of a struct: `__rules__: ClassVar[tuple[Rule, ...]]`
 KEEP_UNKNOWN: Schema = {"x-kubernetes-preserve-unknown-fields": True}
 NOT_STRUCTURAL = {"$ref", "$defs", "title", "examples", "uniqueItems", "nullable"}
 INT32 = 2**31
 
 
 class NotStructuralError(TypeError):
-    """A type has no structural schema; the message says where and what to do."""
+    """A type has no structural schema; the message says where, and what to do."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A condition in CEL that every accepted object fulfils. `self` is the value that the rule is attached to."""
+    """A CEL rule that every accepted object satisfies. `self` is the value that the rule is attached to."""
 
     expression: str
     message: str
-    field: str = ""  # what to blame, from there: `.suspend`; empty blames the value itself
-    at: str = ""  # where in the object the rule is attached: `spec.storage`; `*` is every value of a map or list
-    message_expression: str = ""  # CEL for a message with the object's own words; `message` holds if it fails
+    field: str = ""  # the field to report, relative to the value: `.suspend`; empty reports the value itself
+    at: str = (
+        ""  # path of the value that the rule is attached to: `spec.storage`; `*` matches every value of a map or list
+    )
+    message_expression: str = (
+        ""  # CEL expression for a message with values of the object; `message` is used if it fails
+    )
     reason: Reason = "FieldValueInvalid"
 
     def to_schema(self) -> Schema:
-        """As an entry of x-kubernetes-validations."""
+        """Render an entry of x-kubernetes-validations."""
         optional = {"messageExpression": self.message_expression, "fieldPath": self.field}
         return {
             "rule": self.expression,
@@ -60,17 +64,17 @@ class Rule:
 
 
 def list_map(*keys: str) -> Schema:
-    """For Meta(extra_json_schema=…): a list that holds one item per key, and is merged by it."""
+    """For Meta(extra_json_schema=…): a list with one item per key, merged by key."""
     return {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": list(keys)}
 
 
 def schema_of(kind: type, *, defaults: bool) -> Schema:
-    """The schema of a type; `defaults` says whether the API server shall fill them in."""
+    """Return the schema of a type; `defaults` says whether the API server fills in defaults."""
     return _Translation(defaults, kind.__name__, ()).schema(inspect.type_info(kind))
 
 
 def schema_of_fields(kind: type, *, with_defaults: frozenset[str]) -> dict[str, tuple[Schema, bool]]:
-    """The schema of each field of a struct by its name in JSON, and whether it is required."""
+    """Return the schema of each field of a struct by its JSON name, and whether it is required."""
     info = inspect.type_info(kind)
     if not isinstance(info, inspect.StructType):
         raise NotStructuralError(f"{kind.__name__} is not a struct")
@@ -85,14 +89,14 @@ def schema_of_fields(kind: type, *, with_defaults: frozenset[str]) -> dict[str, 
 
 @dataclass(frozen=True)
 class _Translation:
-    """Where we are on the way down."""
+    """The position in the schema."""
 
     defaults: bool
     path: str
     above: tuple[type, ...]
 
     def schema(self, info: inspect.Type) -> Schema:
-        """The schema of a type."""
+        """Return the schema of a type."""
         translate = self._translators().get(type(info))
         if translate is None:
             raise self._refusal(f"{type(info).__name__} has no structural schema")
@@ -119,14 +123,14 @@ class _Translation:
     def _annotated(self, info: inspect.Metadata) -> Schema:
         extra = info.extra_json_schema or {}
         if unfit := NOT_STRUCTURAL & extra.keys():
-            raise self._refusal(f"{', '.join(sorted(unfit))} cannot stand in a structural schema")
+            raise self._refusal(f"{', '.join(sorted(unfit))} is not allowed in a structural schema")
         return self.schema(info.type) | deepcopy(extra)  # a rule may be attached inside
 
     def _struct(self, info: inspect.StructType) -> Schema:
         if info.cls in self.above:
-            raise self._refusal(f"{info.cls.__name__} contains itself; use Opaque where it comes again")
+            raise self._refusal(f"{info.cls.__name__} is recursive; use RawObject where it repeats")
         if info.array_like or info.tag_field:
-            raise self._refusal(f"{info.cls.__name__} is not written as a plain object")
+            raise self._refusal(f"{info.cls.__name__} is not encoded as a plain object")
         properties = {field.encode_name: self._field(info.cls, field) for field in info.fields}
         schema: Schema = {"type": "object", "properties": properties}
         if required := sorted(field.encode_name for field in info.fields if field.required):
@@ -149,11 +153,11 @@ class _Translation:
             return self.schema(members[0])
         if {type(member) for member in members} == {inspect.IntType, inspect.StrType}:
             return {"x-kubernetes-int-or-string": True}
-        raise self._refusal("a union; use optional members and a rule that exactly one is there")
+        raise self._refusal("a union; use optional fields and a rule that exactly one is set")
 
     def _literal(self, info: inspect.LiteralType) -> Schema:
         if not all(isinstance(value, str) for value in info.values):
-            raise self._refusal("only strings can be listed")
+            raise self._refusal("only strings can be enumerated")
         return {"type": "string", "enum": sorted(info.values)}
 
     def _array(self, info: inspect.ListType | inspect.VarTupleType) -> Schema:
@@ -163,14 +167,14 @@ class _Translation:
 
     def _map(self, info: inspect.DictType) -> Schema:
         if not isinstance(info.key_type, inspect.StrType) or _string(info.key_type) != {"type": "string"}:
-            raise self._refusal("the keys of a map are plain strings; check them with a rule")
+            raise self._refusal("the keys of a map must be plain strings; validate them with a rule")
         values = self._below("{}").schema(info.value_type)
         bounds = _present(minProperties=info.min_length, maxProperties=info.max_length)
         return {"type": "object", "additionalProperties": values, **bounds}
 
     def _custom(self, info: inspect.CustomType) -> Schema:
-        if info.cls is not Opaque:
-            raise self._refusal(f"{info.cls.__name__} is neither a struct nor Opaque")
+        if info.cls is not RawObject:
+            raise self._refusal(f"{info.cls.__name__} is neither a struct nor RawObject")
         return {"type": "object", **KEEP_UNKNOWN}
 
     def _below(self, step: str, owner: type | None = None) -> "_Translation":

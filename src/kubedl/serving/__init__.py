@@ -1,1 +1,1 @@
-"""Models that answer: Inferences, their predictors, and how requests are shared among them."""
+"""Inference serving: predictors, traffic weights and rollouts."""

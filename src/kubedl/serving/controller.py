@@ -1,87 +1,82 @@
-"""The loop around an Inference: look, decide, provide, say how it is.
+"""Controller of Inferences: observe, plan, apply, write the status.
 
-A rollout's next step is written to the status in the same pass in which it takes effect, and follows from what was
-written before and from what is there; an operator that dies on the way finds the one or the other.
+The next step of a rollout is written to the status in the pass in which it takes effect. It depends only on the
+previous status and the observed state, so a restarted operator continues from either.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import Any
 
-from kubedl.api.conditions import find
+from kubedl.api.conditions import turned
 from kubedl.api.inference import GROUP, INFERENCES, Inference, InferenceStatus, Predictor
 from kubedl.api.inference_rollout import RolloutStatus
 from kubedl.api.model import ModelVersion
-from kubedl.runtime.events import Recorder, Reference
+from kubedl.kube.types.apps import Deployment
+from kubedl.kube.types.autoscaling import AUTOSCALERS, SCALED_OBJECTS, Scaler
+from kubedl.kube.types.core import Pod, Service
+from kubedl.kube.types.discovery import EndpointSlice, ready_endpoints
+from kubedl.kube.types.meta import ObjectKey, Resource
+from kubedl.runtime.events import EventRecorder, EventType, ObjectReference
 from kubedl.runtime.reflector import Reflector
+from kubedl.runtime.server_side_apply import Applier
 from kubedl.runtime.store import Store
-from kubedl.runtime.writer import Writer, belongs, merge_changes
-from kubedl.schema.rbac import FOLLOW, READ, Grant
-from kubedl.serving import rollout
-from kubedl.serving.applier import Applier
-from kubedl.serving.arrangement import Arrangement, advanced, arrange
-from kubedl.serving.measuring import Measurements
-from kubedl.serving.objects import (
-    AUTOSCALERS,
-    CANDIDATE,
-    HTTP,
-    SCALED_OBJECTS,
-    Deployment,
-    EndpointSlice,
-    Scaler,
-    identity,
-    name_of,
-    ready_endpoints,
-)
-from kubedl.serving.outcome import Outcome
-from kubedl.serving.provision import KEDA_MISSING, Provisioner, soonest
-from kubedl.serving.queries import Target
-from kubedl.serving.sight import Sight, Trouble
-from kubedl.serving.status import READY, ROLLED_BACK, Place, needs_gateway, patience, settling, stated
-from kubedl.serving.traffic import GROUP as GATEWAY_API
-from kubedl.serving.traffic import HTTP_ROUTES, GatewayRef, HTTPRoute
-from kubedl.serving.verdict import PENDING
-from kubedl.wire import codec
-from kubedl.wire.core import Pod, Service
-from kubedl.wire.meta import Key, Object, Resource
+from kubedl.runtime.writer import Writer, is_controlled_by
+from kubedl.schema.grants import FOLLOW, READ, Grant
+from kubedl.serving.apply import Applicator
+from kubedl.serving.apply_result import KEDA_MISSING, ApplyResult
+from kubedl.serving.inquiry import ask
+from kubedl.serving.naming import CANDIDATE, HTTP, identity, predictor_name
+from kubedl.serving.observed import Observed, Problem
+from kubedl.serving.plan import Plan, Settings, plan
+from kubedl.serving.predictor_plan import PredictorPlan, taken_up
+from kubedl.serving.rollout import commands, state_machine
+from kubedl.serving.rollout.analysis import AnalysisResult
+from kubedl.serving.rollout.analysis_runner import AnalysisRunner
+from kubedl.serving.rollout.promql import Target
+from kubedl.serving.routing import GROUP as GATEWAY_API
+from kubedl.serving.routing import HTTP_ROUTES, GatewayRef, HTTPRoute
+from kubedl.serving.status import READY, ROLLED_BACK, build_status, needs_gateway, patience, settling
 
 BY_LABEL, BY_NAMESPACE = "label", "namespace"
 NOT_FILLED, NOT_THERE = 2.0, timedelta(seconds=30)
-NO_GATEWAY = Trouble(
+NO_GATEWAY = Problem(
     "NoGateway",
     "more than one predictor, or a rollout, needs a Gateway: set spec.gateway, or ask your administrator to set the "
     "operator's --gateway",
 )
-NO_API = Trouble(
+NO_API = Problem(
     "GatewayApiNotInstalled",
     f"the cluster has no {HTTP_ROUTES.name}: install the Gateway API and a gateway controller",
 )
 
 GRANTS = (
-    Grant(GROUP, ("inferences",), FOLLOW, "Follow Inferences."),
-    Grant(GROUP, ("inferences",), ("patch",), "Take away the annotation by which a person promotes or aborts."),
-    Grant(GROUP, ("inferences/status",), ("patch",), "Say how Inferences are."),
-    Grant(GROUP, ("inferences/finalizers",), ("update",), "Own what belongs to an Inference."),
-    Grant("apps", ("deployments",), (*READ, "create", "patch", "delete"), "The servers of predictors."),
-    Grant("", ("services",), (*READ, "create", "patch", "delete"), "The addresses of predictors."),
-    Grant("", ("pods",), (*READ, "create"), "Say why a server is not ready; ask, as a dry run, what is left of a pod."),
-    Grant("", ("serviceaccounts",), ("get",), "Add a model's pull secret to those that the account gives a server."),
-    Grant("discovery.k8s.io", ("endpointslices",), FOLLOW, "See which predictors answer."),
+    Grant(GROUP, ("inferences",), FOLLOW, "Watch Inferences."),
+    Grant(GROUP, ("inferences",), ("patch",), "Remove the annotation that promotes or aborts a rollout."),
+    Grant(GROUP, ("inferences/status",), ("patch",), "Write the status of Inferences."),
+    Grant(
+        GROUP, ("inferences/finalizers",), ("update",), "Set owner references to Inferences with blockOwnerDeletion."
+    ),
+    Grant("apps", ("deployments",), (*READ, "create", "patch", "delete"), "Create the Deployments of predictors."),
+    Grant("", ("services",), (*READ, "create", "patch", "delete"), "Create the Services of predictors."),
+    Grant("", ("pods",), (*READ, "create"), "Report why a server is not ready; dry-run a pod with an image volume."),
+    Grant("", ("serviceaccounts",), ("get",), "Read the pull secrets of a ServiceAccount, to add that of the model."),
+    Grant("discovery.k8s.io", ("endpointslices",), FOLLOW, "Watch which predictors are ready."),
     Grant(
         "autoscaling",
         ("horizontalpodautoscalers",),
         (*READ, "create", "patch", "delete"),
-        "Scale predictors with their load.",
+        "Create HorizontalPodAutoscalers.",
     ),
-    Grant("keda.sh", ("scaledobjects",), (*READ, "create", "patch", "delete"), "Have KEDA scale predictors."),
-    Grant(GATEWAY_API, ("httproutes",), (*READ, "create", "patch", "delete"), "Share requests among predictors."),
+    Grant("keda.sh", ("scaledobjects",), (*READ, "create", "patch", "delete"), "Create KEDA ScaledObjects."),
+    Grant(GATEWAY_API, ("httproutes",), (*READ, "create", "patch", "delete"), "Create HTTPRoutes."),
 )
 
 
 @dataclass(frozen=True)
-class Caches:
-    """What the controller reads. Some kinds may be missing in a cluster, so their reflectors are asked too."""
+class Informers:
+    """The informers of the controller. Some kinds may be missing in a cluster, so their reflectors are needed too."""
 
     inferences: Store[Inference]  # with the index BY_NAMESPACE
     versions: Store[ModelVersion]
@@ -99,152 +94,165 @@ class InferenceController:
 
     def __init__(  # noqa: PLR0913 - what is put together in one place
         self,
-        caches: Caches,
+        informers: Informers,
         writer: Writer,
         applier: Applier,
-        provisioner: Provisioner,
-        recorder: Recorder,
+        recorder: EventRecorder,
         *,
-        place: Place,
+        settings: Settings,
         gateway: GatewayRef | None,
-        measurements: Measurements,
+        measurements: AnalysisRunner,
         clock: Callable[[], datetime],
     ) -> None:
-        self._caches = caches
+        self._informers = informers
         self._writer = writer
         self._applier = applier
-        self._provisioner = provisioner
+        self._applicator = Applicator(writer, applier)
         self._recorder = recorder
-        self._place = place
+        self._settings = settings
         self._gateway = gateway
         self._measurements = measurements
         self._clock = clock
 
-    def inferences_with(self, version: ModelVersion) -> Iterable[Key]:
-        """The Inferences that serve a version, or wait for it."""
+    def inferences_with(self, version: ModelVersion) -> Iterable[ObjectKey]:
+        """Return the keys of the Inferences that serve a version, or wait for it."""
         meta = version.metadata
-        for inference in self._caches.inferences.by(BY_NAMESPACE, meta.namespace):
+        for inference in self._informers.inferences.by_index(BY_NAMESPACE, meta.namespace):
             if meta.name in _versions(inference):
                 yield inference.metadata.key
 
-    async def reconcile(self, key: Key) -> float | None:
-        """Look at one Inference; returns in how many seconds to look again without being asked."""
-        inference = self._caches.inferences.get(key)
+    async def reconcile(self, key: ObjectKey) -> float | None:
+        """Reconcile one Inference; returns after how many seconds to reconcile again."""
+        inference = self._informers.inferences.get(key)
         if inference is None or inference.metadata.deletion_timestamp is not None:
             self._measurements.keep(key, ())
-            return None  # the garbage collector takes what belongs to it
-        optional = (self._caches.routes, self._caches.scaled)
+            return None  # its dependents are garbage-collected
+        optional = (self._informers.routes, self._informers.scaled)
         if not all(source.synced.is_set() or source.absent for source in optional):
-            return NOT_FILLED  # a route that is not seen yet would be made anew
-        sight = self._observe(inference)
-        arrangements = [self._arranged(sight, one) for one in inference.spec.predictors]
-        self._measurements.keep(key, [_target(sight, one.predictor) for one in arrangements if one.state.candidate])
-        outcome = await self._provisioner.provide(sight, arrangements)
-        status = stated(sight, arrangements, outcome, self._place)
+            return NOT_FILLED  # a route missing from the cache would be created again
+        observed, decided = await self._decide(self._observe(inference))
+        trials = [_target(observed, one.predictor) for one in decided.predictors if one.state.candidate]
+        self._measurements.keep(key, trials)
+        result = await self._applicator.apply(inference, decided)
+        status = build_status(observed, decided.predictors, result, self._settings.endpoints)
         if not await self._write_status(inference, status):
-            await self._answer(inference)
-        if outcome.refusal is not None:
-            raise outcome.refusal  # the queue waits longer each time
-        times = [rollout.until_next(one.plan, one.state, sight.now) for one in arrangements]
-        times += patience(sight), settling(sight, arrangements)
-        return soonest([*times, *outcome.again, NOT_THERE if _waits(sight, arrangements, outcome) else None])
+            await self._acknowledge_command(inference)
+        if result.refusal is not None:
+            raise result.refusal  # the queue's backoff increases
+        times = [state_machine.until_next(one.plan, one.state, observed.now) for one in decided.predictors]
+        times += patience(observed), settling(observed, decided.predictors), *decided.again
+        times += [NOT_THERE] if _waits(observed, decided.predictors, result) else []
+        return min((duration.total_seconds() for duration in times if duration is not None), default=None)
 
-    def _observe(self, inference: Inference) -> Sight:
-        caches, meta = self._caches, inference.metadata
+    async def _decide(self, observed: Observed) -> tuple[Observed, Plan]:
+        """Plan, and plan again with the answers while the plan has questions."""
+        decided = plan(observed, self._settings)
+        while decided.inquire:
+            answers = {question: await ask(self._writer.client, question) for question in decided.inquire}
+            observed = replace(observed, answers={**observed.answers, **answers})
+            decided = plan(observed, self._settings)
+        return observed, decided
+
+    def _observe(self, inference: Inference) -> Observed:
+        informers, meta = self._informers, inference.metadata
         own = identity(meta.namespace, meta.uid)
-        route = caches.routes.store.get(meta.key)
-        versions = (caches.versions.get(Key(meta.namespace, name)) for name in _versions(inference))
+        route = informers.routes.store.get(meta.key)
+        versions = (informers.versions.get(ObjectKey(meta.namespace, name)) for name in _versions(inference))
         scalers: list[tuple[Resource[Any], Scaler]] = [
-            *((AUTOSCALERS, one) for one in caches.autoscalers.owned_by(inference)),
-            *((SCALED_OBJECTS, one) for one in caches.scaled.store.owned_by(inference)),
+            *((AUTOSCALERS, autoscaler) for autoscaler in informers.autoscalers.owned_by(inference)),
+            *((SCALED_OBJECTS, one) for one in informers.scaled.store.owned_by(inference)),
         ]
-        return Sight(
+        deployments = informers.deployments.owned_by(inference)
+        observed = Observed(
             inference=inference,
             now=self._clock(),
-            versions={one.metadata.name: one for one in versions if one is not None},
-            deployments={one.metadata.name: one for one in caches.deployments.owned_by(inference)},
-            services={one.metadata.name: one for one in caches.services.owned_by(inference)},
-            endpoints=ready_endpoints(caches.slices.by(BY_LABEL, own)),
-            pods=tuple(caches.pods.by(BY_LABEL, own)),
+            versions={version.metadata.name: version for version in versions if version is not None},
+            deployments={deployment.metadata.name: deployment for deployment in deployments},
+            services={service.metadata.name: service for service in informers.services.owned_by(inference)},
+            endpoints=ready_endpoints(informers.slices.by_index(BY_LABEL, own)),
+            pods=tuple(informers.pods.by_index(BY_LABEL, own)),
             scalers=tuple(scalers),
-            route=route if route is not None and belongs(route, inference) else None,
+            route=route if route is not None and is_controlled_by(route, inference) else None,
             gateway=self._gateway_of(inference),
+            edited=frozenset(one.metadata.name for one in deployments if self._applier.is_edited(one)),
         )
+        return replace(observed, analyses=self._analyses(observed))
 
-    def _gateway_of(self, inference: Inference) -> GatewayRef | Trouble:
-        if self._caches.routes.absent:
+    def _gateway_of(self, inference: Inference) -> GatewayRef | Problem:
+        if self._informers.routes.absent:
             return NO_API
-        wish = inference.spec.gateway
-        if wish is not None:
-            return GatewayRef(wish.name, wish.namespace or inference.metadata.namespace, wish.section_name)
+        gateway = inference.spec.gateway
+        if gateway is not None:
+            return GatewayRef(gateway.name, gateway.namespace or inference.metadata.namespace, gateway.section_name)
         return self._gateway or NO_GATEWAY
 
-    def _arranged(self, sight: Sight, predictor: Predictor) -> Arrangement:
-        before = arrange(sight, predictor)
-        plan, state, verdict = before.plan, before.state, PENDING
-        if plan is not None and state.phase == "Stepping":
-            key, target = sight.inference.metadata.key, _target(sight, predictor)
-            since = state.step_since or state.since or sight.now
-            verdict = self._measurements.verdict(key, plan.bounds, target, since, sight.now)
-        return advanced(sight, before, verdict)
+    def _analyses(self, observed: Observed) -> dict[str, AnalysisResult]:
+        """Return the analysis results of the canaries, by predictor."""
+        key, analyses = observed.inference.metadata.key, {}
+        for predictor in observed.inference.spec.predictors:
+            trial = taken_up(observed, predictor)
+            if trial.plan is not None and trial.state.phase == "Stepping":
+                since = trial.state.step_since or trial.state.since or observed.now
+                target = _target(observed, predictor)
+                analyses[predictor.name] = self._measurements.result(
+                    key, trial.plan.bounds, target, since, observed.now
+                )
+        return analyses
 
-    async def _answer(self, inference: Inference) -> None:
-        """Take a person's word away that is done, which the status has said before."""
-        word = rollout.said(inference.metadata.annotations)
-        states = [one.rollout for one in inference.status.predictor_statuses if one.rollout is not None]
-        if not word.text or not all(rollout.is_done(one, word) for one in states):
+    async def _acknowledge_command(self, inference: Inference) -> None:
+        """Remove the command annotation once the status records it."""
+        command = commands.pending_command(inference.metadata.annotations)
+        states = [status.rollout for status in inference.status.predictor_statuses if status.rollout is not None]
+        if not command.text or not all(commands.is_handled(rollout, command) for rollout in states):
             return
-        objection = _objection(inference, word, states)
+        objection = _objection(inference, command, states)
         if objection is not None:
-            message = f"annotation {rollout.ANNOTATION}={word.text} was ignored: {objection.message}"
-            self._tell(inference, objection.reason, message, "Warning")
-        instead = {rollout.ANSWERED: str(word.number)}
-        await self._applier.take_away(INFERENCES, inference, rollout.ANNOTATION, instead)
+            message = f"annotation {commands.ANNOTATION}={command.text} was ignored: {objection.message}"
+            self._recorder.event(ObjectReference.of(INFERENCES, inference), "Warning", objection.reason, message)
+        instead = {commands.ANSWERED: str(command.number)}
+        await self._applier.remove_annotation(INFERENCES, inference, commands.ANNOTATION, instead)
 
     async def _write_status(self, inference: Inference, status: InferenceStatus) -> bool:
-        changes = merge_changes(codec.plain(inference.status), codec.plain(status))
-        if not changes:
+        if not await self._writer.write_status(INFERENCES, inference, status):
             return False
-        await self._writer.patch_status(INFERENCES, inference, changes)
         for kind, quiet in ((READY, "True"), (ROLLED_BACK, "False")):
-            before, said = (find(one.conditions, kind) for one in (inference.status, status))
-            if said is not None and (before is None or before.reason != said.reason):
-                self._tell(inference, said.reason, said.message, "Normal" if said.status == quiet else "Warning")
+            condition = turned(inference.status.conditions, status.conditions, kind)
+            if condition is not None:
+                event_type: EventType = "Normal" if condition.status == quiet else "Warning"
+                about = ObjectReference.of(INFERENCES, inference)
+                self._recorder.event(about, event_type, condition.reason, condition.message)
         return True
 
-    def _tell(self, about: Object, reason: str, message: str, kind: Literal["Normal", "Warning"]) -> None:
-        meta = about.metadata
-        reference = Reference(INFERENCES.api_version, INFERENCES.kind, meta.namespace, meta.name, meta.uid)
-        self._recorder.event(reference, kind, reason, message)
 
-
-def _objection(inference: Inference, word: rollout.Word, states: Sequence[RolloutStatus]) -> Trouble | None:
-    """Why nothing came of a person's word."""
-    names = [one.name for one in inference.spec.predictors]
-    if word.command not in rollout.WORDS:
-        return Trouble("UnknownWord", f"the value is one of {', '.join(rollout.WORDS)}, or one of them with :PREDICTOR")
-    if word.predictor and word.predictor not in names:
-        return Trouble("UnknownPredictor", f"no predictor has this name; there are {', '.join(names)}")
-    if inference.spec.rollout is None and all(one.reason != rollout.PROMOTED_BY_HAND for one in states):
-        return Trouble("NoRollout", "the Inference has no spec.rollout")
+def _objection(inference: Inference, command: commands.Command, states: Sequence[RolloutStatus]) -> Problem | None:
+    """Return why a command had no effect."""
+    names = [predictor.name for predictor in inference.spec.predictors]
+    if command.command not in commands.COMMANDS:
+        return Problem("UnknownCommand", f"valid values are {', '.join(commands.COMMANDS)}, optionally with :PREDICTOR")
+    if command.predictor and command.predictor not in names:
+        return Problem("UnknownPredictor", f"there is no predictor with this name; predictors are {', '.join(names)}")
+    if inference.spec.rollout is None and all(rollout.reason != state_machine.PROMOTED_BY_HAND for rollout in states):
+        return Problem("NoRollout", "the Inference has no spec.rollout")
     return None
 
 
-def _target(sight: Sight, predictor: Predictor) -> Target:
-    """The version of a predictor that is tried, as it is measured."""
-    return Target(sight.inference.metadata.namespace, name_of(sight.inference, predictor.name, CANDIDATE), HTTP)
+def _target(observed: Observed, predictor: Predictor) -> Target:
+    """Return the canary of a predictor, as the subject of analysis."""
+    return Target(
+        observed.inference.metadata.namespace, predictor_name(observed.inference, predictor.name, CANDIDATE), HTTP
+    )
 
 
-def _waits(sight: Sight, arrangements: Sequence[Arrangement], outcome: Outcome) -> bool:
-    """Whether something is to be installed in the cluster, of which nobody will tell us."""
-    if any(one.reason == KEDA_MISSING for one in outcome.troubles.values()):
+def _waits(observed: Observed, predictor_plans: Sequence[PredictorPlan], outcome: ApplyResult) -> bool:
+    """Return whether a missing kind must be polled for, since no watch reports its installation."""
+    if any(problem.reason == KEDA_MISSING for problem in outcome.problems.values()):
         return True
-    refused = any(one.trouble is not None and one.trouble.reason == NO_API.reason for one in arrangements)
-    return isinstance(sight.gateway, Trouble) and (refused or needs_gateway(arrangements))
+    refused = any(one.problem is not None and one.problem.reason == NO_API.reason for one in predictor_plans)
+    return isinstance(observed.gateway, Problem) and (refused or needs_gateway(predictor_plans))
 
 
 def _versions(inference: Inference) -> set[str]:
-    """Of all that it serves, tries, or waits for."""
-    states = [one.rollout for one in inference.status.predictor_statuses if one.rollout is not None]
-    names = [one.model_version for one in inference.spec.predictors]
-    return {name for name in (*names, *(n for one in states for n in (one.stable, one.candidate))) if name}
+    """Return the versions that it serves, rolls out, or waits for."""
+    states = [status.rollout for status in inference.status.predictor_statuses if status.rollout is not None]
+    names = [predictor.model_version for predictor in inference.spec.predictors]
+    return {name for name in (*names, *(n for rollout in states for n in (rollout.stable, rollout.candidate))) if name}

@@ -1,4 +1,4 @@
-"""What is said of an Inference: its conditions, and each predictor's state. Pure."""
+"""Builds the status of an Inference: its conditions, and the state of each predictor. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,241 +6,256 @@ from datetime import datetime, timedelta
 
 from kubedl.api.conditions import Condition, find, is_true, set_condition
 from kubedl.api.inference import InferenceStatus, PredictorStatus
-from kubedl.serving import traffic
-from kubedl.serving.arrangement import Arrangement, backends, written
-from kubedl.serving.deployment import IMAGE, LOADER, MODEL_VERSION
-from kubedl.serving.explanation import trouble_of
-from kubedl.serving.objects import CANDIDATE, HTTP, STABLE, name_of
-from kubedl.serving.outcome import ENTRANCE, ROUTE, Outcome
-from kubedl.serving.sight import Sight, Trouble
-from kubedl.serving.traffic import GatewayRef
+from kubedl.serving import routing
+from kubedl.serving.apply_result import ENTRANCE, ROUTE, ApplyResult
+from kubedl.serving.naming import CANDIDATE, HTTP, STABLE, predictor_name
+from kubedl.serving.observed import Observed, Problem
+from kubedl.serving.pod_diagnostics import diagnose
+from kubedl.serving.predictor_plan import PredictorPlan, backends, written
+from kubedl.serving.routing import GatewayRef
+from kubedl.serving.workload.deployment import IMAGE, LOADER, MODEL_VERSION
 
 READY, ROUTED, NAMED, ROLLED_BACK = "Ready", "Routed", "Named", "RolledBack"
-SERVING = Trouble("Serving", "every predictor has ready pods")
-NO_ROUTE = Trouble("NoRoute", "the HTTPRoute does not exist yet")
-NOTICED = traffic.SETTLING + timedelta(seconds=1)  # a pod's times are whole seconds
-SETTLES = Trouble("GatewaySettles", "every predictor has ready pods; the gateway needs a moment to notice them")
+SERVING = Problem("Serving", "every predictor has ready pods")
+NO_ROUTE = Problem("NoRoute", "the HTTPRoute does not exist yet")
+NOTICED = routing.SETTLING + timedelta(seconds=1)  # timestamps of pods are whole seconds
+SETTLES = Problem("GatewaySettles", "every predictor has ready pods; the gateway needs a moment to notice them")
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where Inferences are asked."""
+class Endpoints:
+    """The domains of Inferences."""
 
     cluster_domain: str = "cluster.local"
-    domain: str = "inference.local"  # below which every Inference has its name
+    domain: str = "inference.local"  # domain of the host names of Inferences
 
-    def host(self, sight: Sight) -> str:
-        """At the gateway."""
-        meta = sight.inference.metadata
-        return traffic.hostname(meta.name, meta.namespace, self.domain)
+    def host(self, observed: Observed) -> str:
+        """Return the URL at the gateway."""
+        meta = observed.inference.metadata
+        return routing.hostname(meta.name, meta.namespace, self.domain)
 
-    def address(self, sight: Sight, service: str) -> str:
-        """Inside the cluster."""
-        return f"http://{service}.{sight.inference.metadata.namespace}.svc.{self.cluster_domain}:{HTTP}"
-
-
-def needs_gateway(arrangements: Sequence[Arrangement]) -> bool:
-    """Whether requests are shared: among predictors, or between two versions of one."""
-    return len(arrangements) > 1 or any(one.state.candidate for one in arrangements)
+    def address(self, observed: Observed, service: str) -> str:
+        """Return the URL inside the cluster."""
+        return f"http://{service}.{observed.inference.metadata.namespace}.svc.{self.cluster_domain}:{HTTP}"
 
 
-def stated(sight: Sight, arrangements: Sequence[Arrangement], outcome: Outcome, place: Place) -> InferenceStatus:
-    """The status, after all that could be done was done."""
-    inference, troubles = sight.inference, outcome.troubles
-    shares = _shares(sight, arrangements, outcome)
-    predictors = tuple(_predictor(sight, one, shares, troubles, place) for one in arrangements)
-    routed = troubles.get(ROUTE) or _routed(sight, arrangements)
+def needs_gateway(predictor_plans: Sequence[PredictorPlan]) -> bool:
+    """Return whether traffic is split: among predictors, or between two versions of one."""
+    return len(predictor_plans) > 1 or any(plan.state.candidate for plan in predictor_plans)
+
+
+def build_status(
+    observed: Observed, predictor_plans: Sequence[PredictorPlan], outcome: ApplyResult, place: Endpoints
+) -> InferenceStatus:
+    """Return the status, after the plan was applied."""
+    inference, problems = observed.inference, outcome.problems
+    shares = _shares(observed, predictor_plans, outcome)
+    predictors = tuple(_predictor(observed, plan, shares, problems, place) for plan in predictor_plans)
+    routed = problems.get(ROUTE) or _routed(observed, predictor_plans)
     old = inference.status
-    # One predictor is asked at its Service too, whatever becomes of a route that nobody asked for. But who is told that
-    # it is ready uses the address that stands there, so a gateway that may still take the route is given the time.
-    is_awaited = (routed is NO_ROUTE and not _is_ready(sight)) or patience(sight) is not None
-    hinders = routed if _is_asked_for(sight, arrangements) or is_awaited else None
-    if routed is None and settling(sight, arrangements) is not None:
+    # A single predictor is also reachable at its Service, whatever happens to the optional route. But users take the
+    # URL in the status once it is ready, so wait for a gateway that may still accept the route.
+    is_awaited = (routed is NO_ROUTE and not _is_ready(observed)) or patience(observed) is not None
+    hinders = routed if _is_asked_for(observed, predictor_plans) or is_awaited else None
+    if routed is None and settling(observed, predictor_plans) is not None:
         hinders = SETTLES
-    conditions = _with(sight, old.conditions, READY, _worst(sight, arrangements, predictors, hinders))
-    if routed is not None or isinstance(sight.gateway, GatewayRef):
-        conditions = _with(sight, conditions, ROUTED, routed, good=_taken(sight))
+    conditions = _with(observed, old.conditions, READY, _worst(observed, predictor_plans, predictors, hinders))
+    if routed is not None or isinstance(observed.gateway, GatewayRef):
+        conditions = _with(observed, conditions, ROUTED, routed, good=_taken(observed))
     else:
         conditions = _without(conditions, ROUTED)
-    nameless = troubles.get(ENTRANCE)
-    conditions = _without(conditions, NAMED) if nameless is None else _with(sight, conditions, NAMED, nameless)
-    conditions = _rolled_back(sight, conditions, arrangements)
+    nameless = problems.get(ENTRANCE)
+    conditions = _without(conditions, NAMED) if nameless is None else _with(observed, conditions, NAMED, nameless)
+    conditions = _rolled_back(observed, conditions, predictor_plans)
     return InferenceStatus(
-        inference_endpoint=_endpoint(sight, arrangements, place, routed, nameless),
+        inference_endpoint=_endpoint(observed, predictor_plans, place, routed, nameless),
         predictor_statuses=predictors,
         conditions=conditions,
         observed_generation=inference.metadata.generation,
     )
 
 
-def patience(sight: Sight) -> timedelta | None:
-    """How long the gateway may still be silent about a new route; None if it has spoken, or had its time."""
-    if not isinstance(sight.gateway, GatewayRef) or sight.route is None or _is_ready(sight):
+def patience(observed: Observed) -> timedelta | None:
+    """Return how long to wait for the gateway to accept a new route; None if it has reported, or the time is over."""
+    if not isinstance(observed.gateway, GatewayRef) or observed.route is None or _is_ready(observed):
         return None
-    refusal, made = traffic.refusal(sight.route, sight.gateway), sight.route.metadata.creation_timestamp
-    if refusal is None or refusal[0] != traffic.SILENT or made is None or made + traffic.PATIENCE <= sight.now:
+    refusal, moment = routing.refusal(observed.route, observed.gateway), observed.route.metadata.creation_timestamp
+    if refusal is None or refusal[0] != routing.SILENT or moment is None or moment + routing.PATIENCE <= observed.now:
         return None
-    return made + traffic.PATIENCE - sight.now
+    return moment + routing.PATIENCE - observed.now
 
 
-def settling(sight: Sight, arrangements: Sequence[Arrangement]) -> timedelta | None:
-    """How long the gateway may still need to notice the first servers; it tells of routes, never of servers."""
-    if not isinstance(sight.gateway, GatewayRef) or _is_ready(sight):
+def settling(observed: Observed, predictor_plans: Sequence[PredictorPlan]) -> timedelta | None:
+    """Return how long the gateway may need to notice the first ready pods; it reports on routes, never on pods."""
+    if not isinstance(observed.gateway, GatewayRef) or _is_ready(observed):
         return None
-    moments = [_first_ready(sight, one) for one in arrangements]
+    moments = [_first_ready(observed, plan) for plan in predictor_plans]
     last = max((moment for moment in moments if moment is not None), default=None)
-    if last is None or last + NOTICED <= sight.now:
+    if last is None or last + NOTICED <= observed.now:
         return None
-    return min(last + NOTICED - sight.now, NOTICED)  # a node's clock may run ahead
+    return min(last + NOTICED - observed.now, NOTICED)  # the clock of a node may be ahead
 
 
-def _first_ready(sight: Sight, arrangement: Arrangement) -> datetime | None:
-    found = [pod.condition("Ready") for pod in sight.pods_of(arrangement.predictor.name, STABLE)]
-    times = [one.last_transition_time for one in found if one is not None and one.status == "True"]
+def _first_ready(observed: Observed, predictor_plan: PredictorPlan) -> datetime | None:
+    conditions = [pod.condition("Ready") for pod in observed.pods_of(predictor_plan.predictor.name, STABLE)]
+    times = [
+        condition.last_transition_time
+        for condition in conditions
+        if condition is not None and condition.status == "True"
+    ]
     return min((time for time in times if time is not None), default=None)
 
 
-def _is_ready(sight: Sight) -> bool:
-    return is_true(sight.inference.status.conditions, READY)
+def _is_ready(observed: Observed) -> bool:
+    return is_true(observed.inference.status.conditions, READY)
 
 
-def _is_asked_for(sight: Sight, arrangements: Sequence[Arrangement]) -> bool:
-    return sight.inference.spec.gateway is not None or needs_gateway(arrangements)
+def _is_asked_for(observed: Observed, predictor_plans: Sequence[PredictorPlan]) -> bool:
+    return observed.inference.spec.gateway is not None or needs_gateway(predictor_plans)
 
 
-def _shares(sight: Sight, arrangements: Sequence[Arrangement], outcome: Outcome) -> Mapping[str, int]:
-    """Percent of each predictor, as they are: what the route says, while anybody answers.
+def _shares(observed: Observed, predictor_plans: Sequence[PredictorPlan], outcome: ApplyResult) -> Mapping[str, int]:
+    """Return the current share of each predictor in percent: as in the route, while any predictor is ready.
 
-    Who is alone has all, without any gateway.
+    A single predictor has 100, without a gateway.
     """
     weights: Mapping[str, int] = outcome.shares
-    if len(arrangements) == 1 and not weights:
-        weights = traffic.effective([backend for one in arrangements for backend in backends(sight, one)])
-    elif not any(sight.endpoints.get(name, 0) for name in weights):
+    if len(predictor_plans) == 1 and not weights:
+        weights = routing.effective([backend for plan in predictor_plans for backend in backends(observed, plan)])
+    elif not any(observed.endpoints.get(name, 0) for name in weights):
         weights = {}
     tracks = {
-        one.predictor.name: [name_of(sight.inference, one.predictor.name, track) for track in (STABLE, CANDIDATE)]
-        for one in arrangements
+        one.predictor.name: [
+            predictor_name(observed.inference, one.predictor.name, track) for track in (STABLE, CANDIDATE)
+        ]
+        for one in predictor_plans
     }
-    return traffic.percents({name: sum(weights.get(one, 0) for one in both) for name, both in tracks.items()})
+    return routing.percents({name: sum(weights.get(one, 0) for one in both) for name, both in tracks.items()})
 
 
 def _endpoint(
-    sight: Sight, arrangements: Sequence[Arrangement], place: Place, routed: Trouble | None, nameless: Trouble | None
+    observed: Observed,
+    predictor_plans: Sequence[PredictorPlan],
+    place: Endpoints,
+    routed: Problem | None,
+    nameless: Problem | None,
 ) -> str:
-    if isinstance(sight.gateway, GatewayRef) and (routed is None or _is_asked_for(sight, arrangements)):
-        return f"http://{place.host(sight)}"
-    if len(arrangements) != 1:
+    if isinstance(observed.gateway, GatewayRef) and (routed is None or _is_asked_for(observed, predictor_plans)):
+        return f"http://{place.host(observed)}"
+    if len(predictor_plans) != 1:
         return ""
-    inference = sight.inference
-    own = inference.metadata.name if nameless is None else name_of(inference, arrangements[0].predictor.name)
-    return place.address(sight, own)
+    inference = observed.inference
+    own = inference.metadata.name if nameless is None else predictor_name(inference, predictor_plans[0].predictor.name)
+    return place.address(observed, own)
 
 
 def _predictor(
-    sight: Sight,
-    arrangement: Arrangement,
+    observed: Observed,
+    predictor_plan: PredictorPlan,
     shares: Mapping[str, int],
-    troubles: Mapping[str, Trouble],
-    place: Place,
+    problems: Mapping[str, Problem],
+    place: Endpoints,
 ) -> PredictorStatus:
-    predictor = arrangement.predictor
-    name = name_of(sight.inference, predictor.name)
-    found = sight.deployments.get(name)
-    said = dict(found.metadata.annotations) if found is not None else {}
-    trouble = troubles.get(predictor.name) or arrangement.trouble or _unready(sight, arrangement)
+    predictor = predictor_plan.predictor
+    name = predictor_name(observed.inference, predictor.name)
+    deployment = observed.deployments.get(name)
+    said = dict(deployment.metadata.annotations) if deployment is not None else {}
+    problem = problems.get(predictor.name) or predictor_plan.problem or _unready(observed, predictor_plan)
     return PredictorStatus(
         name=predictor.name,
-        replicas=found.status.replicas if found is not None else 0,
-        ready_replicas=sight.endpoints.get(name, 0),
-        updated_replicas=found.status.updated_replicas if found is not None and found.is_observed else 0,
+        replicas=deployment.status.replicas if deployment is not None else 0,
+        ready_replicas=observed.endpoints.get(name, 0),
+        updated_replicas=deployment.status.updated_replicas if deployment is not None and deployment.is_observed else 0,
         traffic_weight=predictor.weight,
         traffic_percent=shares.get(predictor.name, 0),
-        endpoint=place.address(sight, name),
+        endpoint=place.address(observed, name),
         model_version=said.get(MODEL_VERSION, ""),
         image=said.get(IMAGE, ""),
         loader=said.get(LOADER, ""),
-        reason=trouble.reason if trouble is not None else "",
-        message=trouble.message if trouble is not None else "",
-        rollout=written(arrangement.state) if arrangement.state.stable else None,
+        reason=problem.reason if problem is not None else "",
+        message=problem.message if problem is not None else "",
+        rollout=written(predictor_plan.state) if predictor_plan.state.stable else None,
     )
 
 
-def _unready(sight: Sight, arrangement: Arrangement) -> Trouble | None:
-    if arrangement.is_off:
+def _unready(observed: Observed, predictor_plan: PredictorPlan) -> Problem | None:
+    if predictor_plan.is_off:
         return None
-    predictor = arrangement.predictor
-    name = name_of(sight.inference, predictor.name)
-    found, endpoints = sight.deployments.get(name), sight.endpoints.get(name, 0)
-    if found is not None and found.spec.replicas == 0 and predictor.auto_scale is not None:
-        return None  # nobody asks it anything
-    return trouble_of(sight.pods_of(predictor.name, STABLE), found, endpoints)
+    predictor = predictor_plan.predictor
+    name = predictor_name(observed.inference, predictor.name)
+    deployment, endpoints = observed.deployments.get(name), observed.endpoints.get(name, 0)
+    if deployment is not None and deployment.spec.replicas == 0 and predictor.auto_scale is not None:
+        return None  # it gets no traffic
+    return diagnose(observed.pods_of(predictor.name, STABLE), deployment, endpoints)
 
 
 def _worst(
-    sight: Sight, arrangements: Sequence[Arrangement], predictors: Sequence[PredictorStatus], routed: Trouble | None
-) -> Trouble | None:
-    """What keeps the Inference from being ready. A predictor that still answers does not, whatever is to be said."""
-    for arrangement, predictor in zip(arrangements, predictors, strict=True):
-        answers = sight.endpoints.get(name_of(sight.inference, predictor.name), 0) > 0
+    observed: Observed,
+    predictor_plans: Sequence[PredictorPlan],
+    predictors: Sequence[PredictorStatus],
+    routed: Problem | None,
+) -> Problem | None:
+    """Return what keeps the Inference from being ready. A predictor that still serves does not."""
+    for predictor_plan, predictor in zip(predictor_plans, predictors, strict=True):
+        answers = observed.endpoints.get(predictor_name(observed.inference, predictor.name), 0) > 0
         if predictor.reason and not answers:
-            return Trouble(predictor.reason, f"predictor {arrangement.predictor.name}: {predictor.message}")
+            return Problem(predictor.reason, f"predictor {predictor_plan.predictor.name}: {predictor.message}")
     return routed
 
 
-def _routed(sight: Sight, arrangements: Sequence[Arrangement]) -> Trouble | None:
-    """Why requests are not shared as told; None if they are, or nothing is to be shared."""
-    if isinstance(sight.gateway, Trouble):
-        return sight.gateway if needs_gateway(arrangements) else None
-    if sight.route is None:
+def _routed(observed: Observed, predictor_plans: Sequence[PredictorPlan]) -> Problem | None:
+    """Return why traffic is not split as desired; None if it is, or there is nothing to split."""
+    if isinstance(observed.gateway, Problem):
+        return observed.gateway if needs_gateway(predictor_plans) else None
+    if observed.route is None:
         return NO_ROUTE
-    refusal = traffic.refusal(sight.route, sight.gateway)
-    return Trouble(*refusal) if refusal is not None else None
+    refusal = routing.refusal(observed.route, observed.gateway)
+    return Problem(*refusal) if refusal is not None else None
 
 
-def _taken(sight: Sight) -> Trouble:
-    """What is to be said of a route that the gateway has taken."""
-    if sight.route is not None and traffic.drops_timeouts(sight.route):
-        return Trouble(
+def _taken(observed: Observed) -> Problem:
+    """Return the condition of a route that the gateway has accepted."""
+    if observed.route is not None and routing.drops_timeouts(observed.route):
+        return Problem(
             "TimeoutsDropped",
             "the gateway accepted the HTTPRoute, but without spec.timeouts: HTTPRoutes of this cluster have no "
             "timeouts; install Gateway API 1.2 or later",
         )
-    return Trouble("Routed", "the gateway accepted the HTTPRoute")
+    return Problem("Routed", "the gateway accepted the HTTPRoute")
 
 
 def _rolled_back(
-    sight: Sight, conditions: tuple[Condition, ...], arrangements: Sequence[Arrangement]
+    observed: Observed, conditions: tuple[Condition, ...], predictor_plans: Sequence[PredictorPlan]
 ) -> tuple[Condition, ...]:
-    """One condition for all: what was tried and is not served, and why."""
-    rejected = [one for one in arrangements if one.state.phase == "RolledBack"]
+    """Return one condition for all predictors: versions that were rolled back, and why."""
+    rejected = [plan for plan in predictor_plans if plan.state.phase == "RolledBack"]
     if not rejected:
         if find(conditions, ROLLED_BACK) is None:
             return conditions
-        gone = Trouble("NotRolledBack", "no version is rolled back")
-        return _with(sight, conditions, ROLLED_BACK, gone)
+        gone = Problem("NotRolledBack", "no version is rolled back")
+        return _with(observed, conditions, ROLLED_BACK, gone)
     first = rejected[0]
-    told = f"predictor {first.predictor.name}: ModelVersion {first.state.rejected}: {first.state.message}"
-    return _with(sight, conditions, ROLLED_BACK, None, good=Trouble(first.state.reason, told))
+    message = f"predictor {first.predictor.name}: ModelVersion {first.state.rejected}: {first.state.message}"
+    return _with(observed, conditions, ROLLED_BACK, None, good=Problem(first.state.reason, message))
 
 
 def _without(conditions: tuple[Condition, ...], kind: str) -> tuple[Condition, ...]:
-    return tuple(one for one in conditions if one.type != kind)
+    return tuple(condition for condition in conditions if condition.type != kind)
 
 
 def _with(
-    sight: Sight,
+    observed: Observed,
     conditions: tuple[Condition, ...],
     kind: str,
-    trouble: Trouble | None,
-    good: Trouble = SERVING,
+    problem: Problem | None,
+    good: Problem = SERVING,
 ) -> tuple[Condition, ...]:
-    said = trouble if trouble is not None else good
+    shown = problem if problem is not None else good
     condition = Condition(
         type=kind,
-        status="True" if trouble is None else "False",
-        reason=said.reason,
-        message=said.message,
-        observed_generation=sight.inference.metadata.generation,
+        status="True" if problem is None else "False",
+        reason=shown.reason,
+        message=shown.message,
+        observed_generation=observed.inference.metadata.generation,
     )
-    return set_condition(conditions, condition, sight.now.replace(microsecond=0))
+    return set_condition(conditions, condition, observed.now.replace(microsecond=0))

@@ -1,1 +1,1 @@
-"""The job engine: observe, plan, apply; and the kinds of job that it runs."""
+"""The job engine: observe, plan, apply; and the kinds of jobs that it runs."""

@@ -1,4 +1,4 @@
-"""The condition Blocked: what stands in the way of a job's objects, in the server's own words. Pure."""
+"""The condition Blocked: why the objects of a job cannot be created, with the API server's error message. Pure."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -6,11 +6,11 @@ from datetime import datetime
 import msgspec
 
 from kubedl.api.conditions import Condition, find, is_true, set_condition
-from kubedl.api.pod_template import TemplateError
 from kubedl.api.training import JobStatus
-from kubedl.kube.errors import ApiError, UnsureError
+from kubedl.kube.errors import ApiError, UnknownOutcomeError
+from kubedl.kube.types.core import Pod
+from kubedl.podspec.template import TemplateError
 from kubedl.training.labels import JOB_NAME
-from kubedl.wire.core import Pod
 
 Refusal = ApiError | TemplateError
 Outcome = tuple[str, str]  # reason and message
@@ -20,27 +20,27 @@ HIDDEN = "PodHidden"
 MOST_NAMED = 5
 
 
-def outcome(refusal: Refusal, kind: str) -> Outcome:
-    """What is to be said of a refusal to create an object of a kind."""
+def refusal_reason(refusal: Refusal, kind: str) -> Outcome:
+    """Return reason and message for a rejected create of a kind."""
     if isinstance(refusal, ApiError):
         return f"{kind}{refusal.reason or 'Refused'}", refusal.message
     return "TemplateInvalid", str(refusal)
 
 
-def is_silence(refusal: Refusal) -> bool:
-    """Whether the server gave no answer of its own: then nothing stands in the way that a person could remove."""
-    return isinstance(refusal, UnsureError) and not refusal.reason
+def is_no_answer(refusal: Refusal) -> bool:
+    """Return whether the server did not respond: then there is nothing that a user could fix."""
+    return isinstance(refusal, UnknownOutcomeError) and not refusal.reason
 
 
-def stated(status: JobStatus, generation: int, said: Outcome, now: datetime) -> JobStatus:
-    """The status with what stands in the way."""
+def with_blocked(status: JobStatus, generation: int, said: Outcome, now: datetime) -> JobStatus:
+    """Return the status with the condition Blocked."""
     reason, message = said
     condition = Condition(type=BLOCKED, status="True", reason=reason, message=message, observed_generation=generation)
     return msgspec.structs.replace(status, reason=reason, conditions=set_condition(status.conditions, condition, now))
 
 
-def cleared(status: JobStatus, generation: int, now: datetime, reason: str = "PodsCreated") -> JobStatus:
-    """The status when nothing stands in the way any more."""
+def without_blocked(status: JobStatus, generation: int, now: datetime, reason: str = "PodsCreated") -> JobStatus:
+    """Return the status without the condition Blocked."""
     if find(status.conditions, BLOCKED) is None:
         return status
     condition = Condition(type=BLOCKED, status="False", reason=reason, observed_generation=generation)
@@ -48,31 +48,31 @@ def cleared(status: JobStatus, generation: int, now: datetime, reason: str = "Po
 
 
 def waiting(status: JobStatus) -> JobStatus:
-    """The status while the pause after a refusal lasts: as it was, with the reason that it had."""
-    found = find(status.conditions, BLOCKED)
-    if found is None or found.status != "True":
+    """Return the status during the delay after a rejection: unchanged, with its reason."""
+    condition = find(status.conditions, BLOCKED)
+    if condition is None or condition.status != "True":
         return status
-    return msgspec.structs.replace(status, reason=found.reason)
+    return msgspec.structs.replace(status, reason=condition.reason)
 
 
 def by_hidden(status: JobStatus) -> bool:
-    """Whether nothing stands in the way but pods that the operator's watch no longer shows."""
-    found = find(status.conditions, BLOCKED)
-    return found is not None and (found.status, found.reason) == ("True", HIDDEN)
+    """Return whether the job is blocked only by pods that lost their label."""
+    condition = find(status.conditions, BLOCKED)
+    return condition is not None and (condition.status, condition.reason) == ("True", HIDDEN)
 
 
 def with_hidden(status: JobStatus, generation: int, hidden: Sequence[Pod], now: datetime) -> JobStatus:
-    """The status with the pods that exist and that the operator's watch no longer shows; a refusal outranks them."""
+    """Return the status with the pods that lost their label, and so are not watched; a rejection has precedence."""
     found = find(status.conditions, BLOCKED)
     if found is not None and found.status == "True" and found.reason != HIDDEN:
         return status
     if not hidden:
-        return cleared(status, generation, now, "PodSeen") if is_true(status.conditions, BLOCKED) else status
+        return without_blocked(status, generation, now, "PodSeen") if is_true(status.conditions, BLOCKED) else status
     names = sorted(pod.metadata.name for pod in hidden)
     named = ", ".join(names[:MOST_NAMED]) + (f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else "")
     message = (
-        f"{named} lost the label {JOB_NAME}, so what becomes of it is seen late, and it is not replaced; "
-        "put the label back, or delete the pod"
+        f"{named} lost the label {JOB_NAME}, so the operator no longer watches it and does not replace it; restore "
+        "the label, or delete the pod"
     )
     condition = Condition(type=BLOCKED, status="True", reason=HIDDEN, message=message, observed_generation=generation)
     return msgspec.structs.replace(status, conditions=set_condition(status.conditions, condition, now))

@@ -1,4 +1,4 @@
-"""The loop around the planner: observe from caches, plan, apply. The only awaits are writes."""
+"""Controller of training jobs: observe from informers, plan, apply."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
@@ -7,39 +7,39 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from kubedl.api.cache import CacheBackend
-from kubedl.api.conditions import find, is_true
+from kubedl.api.cachebackend import CacheBackend
+from kubedl.api.conditions import find, is_true, turned
 from kubedl.api.model import MODEL_VERSIONS
 from kubedl.api.training import BY_CACHE, JobStatus, TrainingJob, cache_key
-from kubedl.kube.errors import ApiError
-from kubedl.runtime.events import Recorder, Reference
+from kubedl.kube.errors import ApiError, NamespaceTerminatingError
+from kubedl.kube.types.core import PODS, Node, Pod, Service
+from kubedl.kube.types.meta import ObjectKey
+from kubedl.runtime.concurrency import for_each
+from kubedl.runtime.events import EventRecorder, ObjectReference
+from kubedl.runtime.ownership import controllers_of
 from kubedl.runtime.store import OwnerKey, Store
-from kubedl.runtime.together import each
-from kubedl.runtime.writer import Writer, merge_changes
-from kubedl.training import blocked, creation, labels, model_version, tally, waiting
-from kubedl.training.addons import tensorboard
+from kubedl.runtime.writer import Writer
+from kubedl.training import blocked, creation, labels, model_version, replica_status, waiting
+from kubedl.training.addons import registry
 from kubedl.training.blocked import Refusal
-from kubedl.training.hold import Holds
+from kubedl.training.creation_backoff import CreationBackoff
 from kubedl.training.kind import Kind
-from kubedl.training.listening import Listening
 from kubedl.training.nodes import NodeView
+from kubedl.training.observed import Observed, Settings
 from kubedl.training.plan import Plan
 from kubedl.training.planner import plan, without_version
-from kubedl.training.snapshot import Settings, Snapshot
-from kubedl.wire import codec
-from kubedl.wire.core import PODS, Node, Pod, Service
-from kubedl.wire.meta import Key
+from kubedl.training.waiting_memory import WaitingMemory
 
 Written = Callable[[str, TrainingJob, JobStatus, datetime], None]
 
 ASKED_AT_ONCE = 32
 LOOK_AT_HIDDEN = timedelta(seconds=30)
-MOST_TOLD = 50_000
+MOST_TERMINATING_PODS = 50_000
 
 
 @dataclass(frozen=True)
-class Caches:
-    """What the controller reads. Pods and Services are found by the job that owns them."""
+class Informers:
+    """The informers of the controller. Pods and Services are indexed by owner."""
 
     jobs: Store[TrainingJob]
     pods: Store[Pod]
@@ -54,231 +54,236 @@ class JobController:
     def __init__(
         self,
         kind: Kind,
-        caches: Caches,
+        informers: Informers,
         writer: Writer,
-        recorder: Recorder,
+        recorder: EventRecorder,
         *,
         settings: Settings,
         clock: Callable[[], datetime],
         written: Written = lambda *_: None,
     ) -> None:
-        """`written` is told of each status that was written, and what the job was before."""
+        """`written` is called with each status that was written, and the job before it."""
         self.kind = kind
-        self._caches = caches
+        self._jobs_of = controllers_of(kind.kind)
+        self._informers = informers
         self._writer = writer
         self._recorder = recorder
         self._settings = settings
         self._clock = clock
         self._written = written
-        self._nodes = NodeView(caches.nodes, settings)
-        self._listening = Listening()
-        self._told: OrderedDict[str, None] = OrderedDict()  # pods that were told to go while they ran, by uid
-        self._holds = Holds()
-        self._hidden: dict[Key, tuple[datetime, tuple[Pod, ...]]] = {}  # when they were looked at last
+        self._nodes = NodeView(informers.nodes, settings)
+        self._waiting_memory = WaitingMemory()
+        self._terminating_pods: OrderedDict[str, None] = OrderedDict()  # uids of pods that were deleted while they ran
+        self._backoff = CreationBackoff()
+        self._hidden: dict[ObjectKey, tuple[datetime, tuple[Pod, ...]]] = {}  # with the time of the last lookup
 
-    def job_of(self, found: Pod | Service) -> Iterable[Key]:
-        """The job that a pod or Service belongs to, if it is of this kind."""
-        reference = found.metadata.controller
-        if reference is not None and reference.kind == self.kind.kind:
-            yield Key(found.metadata.namespace, reference.name)
+    def jobs_on(self, node: Node) -> Iterable[ObjectKey]:
+        """Return the keys of jobs with a pod on a node."""
+        for pod in self._informers.pods.by_index("node", node.metadata.name):
+            yield from self._jobs_of(pod)
 
-    def jobs_on(self, node: Node) -> Iterable[Key]:
-        """The jobs that have a pod on a node."""
-        for pod in self._caches.pods.by("node", node.metadata.name):
-            yield from self.job_of(pod)
-
-    def jobs_using(self, backend: CacheBackend) -> Iterable[Key]:
-        """The jobs of this kind that use a cache, or wait for it."""
-        for job in self._caches.jobs.by(BY_CACHE, backend.metadata.key):
+    def jobs_using(self, backend: CacheBackend) -> Iterable[ObjectKey]:
+        """Return the keys of jobs that use a CacheBackend, or wait for it."""
+        for job in self._informers.jobs.by_index(BY_CACHE, backend.metadata.key):
             yield job.metadata.key
 
-    async def reconcile(self, key: Key) -> float | None:
-        """Look at one job; returns in how many seconds to look again without being asked."""
-        snapshot = self.observe(key)
-        if snapshot is None:
-            self._holds.release(key)
+    async def reconcile(self, key: ObjectKey) -> float | None:
+        """Reconcile one job; returns after how many seconds to reconcile again."""
+        observed = self.observe(key)
+        if observed is None:
+            self._backoff.release(key)
             self._hidden.pop(key, None)
             return None
-        snapshot, decided = await self._confirm(snapshot, plan(snapshot))
+        terminating = self._backoff.terminating_until(observed.job.resource.metadata, self._clock())
+        if terminating is not None:
+            return (terminating - self._clock()).total_seconds()
+        observed, decided = await self._confirm(observed, plan(observed))
         if decided.inquire is not None:
-            job, pod, now = snapshot.job.uid, decided.inquire, snapshot.now
-            snapshot = replace(snapshot, heard=await self._listening.ask(self._writer.client, job, pod, now))
-            decided = plan(snapshot)
-        await self._apply(snapshot, decided)
-        moments = [decided.wake_at, self._holds.until(snapshot.job.made.metadata, self._clock())]
+            job, pod, now = observed.job.uid, decided.inquire, observed.now
+            observed = replace(observed, heard=await self._waiting_memory.ask(self._writer.client, job, pod, now))
+            decided = plan(observed)
+        await self._apply(observed, decided)
+        moments = [decided.wake_at, self._backoff.until(observed.job.resource.metadata, self._clock())]
         moments += [self._hidden[key][0] + LOOK_AT_HIDDEN] if key in self._hidden else []
         soonest = min((moment for moment in moments if moment is not None), default=None)
         return max(0.0, (soonest - self._clock()).total_seconds()) if soonest is not None else None
 
-    def observe(self, key: Key) -> Snapshot | None:
-        """All that is known about a job, from the caches alone."""
-        made = self._caches.jobs.get(key)
-        if made is None:
+    def observe(self, key: ObjectKey) -> Observed | None:
+        """Return the observed state of a job, from the informers alone."""
+        resource = self._informers.jobs.get(key)
+        if resource is None:
             return None
-        name, board = made.metadata.name, tensorboard.name_of(made)
-        found = tuple(pod for pod in self._caches.pods.owned_by(made) if pod.metadata.name != board)
-        cache, lost, now = cache_key(made), self._nodes.lost(found), self._clock().replace(microsecond=0)
-        return Snapshot(
+        name, other = resource.metadata.name, registry.pod_names(resource)
+        pods = tuple(pod for pod in self._informers.pods.owned_by(resource) if pod.metadata.name not in other)
+        cache, lost, now = cache_key(resource), self._nodes.lost(pods), self._clock().replace(microsecond=0)
+        return Observed(
             kind=self.kind,
-            job=self.kind.job(made),
-            pods=found,
-            deleted=tuple(self._as_told(pod) for pod in self._caches.pods.deleted(OwnerKey.itself(made))),
-            has_service=any(service.metadata.name == name for service in self._caches.services.owned_by(made)),
+            job=self.kind.job(resource),
+            pods=pods,
+            deleted=tuple(
+                self._as_terminating(pod) for pod in self._informers.pods.tombstones(OwnerKey.of_owner(resource))
+            ),
+            has_service=any(service.metadata.name == name for service in self._informers.services.owned_by(resource)),
             lost_nodes=lost,
             now=now,
             settings=self._settings,
-            cache=self._caches.backends.get(cache) if cache is not None else None,
+            cache=self._informers.backends.get(cache) if cache is not None else None,
             outage=self._nodes.outage(now) if lost else None,
-            heard=self._listening.heard(made.metadata.uid),
-            told_at=self._listening.told_at(made.metadata.uid),
+            heard=self._waiting_memory.kubelet_event(resource.metadata.uid),
+            message_written_at=self._waiting_memory.message_changed_at(resource.metadata.uid),
         )
 
     def job_changed(self, old: TrainingJob | None, new: TrainingJob | None) -> None:
-        """A job that is gone needs no memory of its pods; nor one that was resumed, of those it was suspended with.
+        """Forget the deleted pods of a job that is deleted or resumed.
 
-        The status says so as soon as it is written, even where the answer to the write was lost.
+        The watch event of the status is used, since the response to the write may be lost.
         """
         if old is not None and (new is None or _is_suspended(old) > _is_suspended(new)):
-            self._forget(OwnerKey.itself(old))
+            self._forget(OwnerKey.of_owner(old))
         if old is not None and (new is None or new.metadata.uid != old.metadata.uid):
-            self._listening.forget(old.metadata.uid)
+            self._waiting_memory.forget(old.metadata.uid)
 
     def pod_changed(self, old: Pod | None, new: Pod | None) -> None:
-        """Remember who was told to go: a quick one ends in the same second, and its last word does not say why.
+        """Remember pods that were deleted while they ran: the last state of one that ends at once does not show it.
 
-        Pods mostly go after their job; then nobody will ask what became of them.
+        Pods are usually deleted after their job; then their state is not needed.
         """
         if new is not None:
-            if new.metadata.deletion_grace_period_seconds and any(self.job_of(new)):
-                self._told[new.metadata.uid] = None
-                if len(self._told) > MOST_TOLD:  # a standby forgets none by itself
-                    self._told.popitem(last=False)
+            if new.metadata.deletion_grace_period_seconds and any(self._jobs_of(new)):
+                self._terminating_pods[new.metadata.uid] = None
+                if len(self._terminating_pods) > MOST_TERMINATING_PODS:  # a standby never removes entries otherwise
+                    self._terminating_pods.popitem(last=False)
         elif old is not None:
-            for key in self.job_of(old):
-                made, controller = self._caches.jobs.get(key), OwnerKey.of(old)
-                if controller is not None and (made is None or made.metadata.uid != controller.uid):
+            for key in self._jobs_of(old):
+                resource, controller = self._informers.jobs.get(key), OwnerKey.of_controller(old)
+                if controller is not None and (resource is None or resource.metadata.uid != controller.uid):
                     self._forget(controller)
 
-    def _as_told(self, pod: Pod) -> Pod:
-        """The last state of a pod, with the time that it was given to go."""
-        if pod.metadata.uid not in self._told:
+    def _as_terminating(self, pod: Pod) -> Pod:
+        """Return the last state of a pod, with a grace period if it was deleted while it ran."""
+        if pod.metadata.uid not in self._terminating_pods:
             return pod
         meta = msgspec.structs.replace(pod.metadata, deletion_grace_period_seconds=1)
         return msgspec.structs.replace(pod, metadata=meta)
 
     def _forget(self, job: OwnerKey, pods: Iterable[str] | None = None) -> None:
-        """Forget these deleted pods of a job, or all."""
-        gone = [pod.metadata.uid for pod in self._caches.pods.deleted(job)] if pods is None else list(pods)
+        """Forget these deleted pods of a job, or all of them."""
+        gone = [pod.metadata.uid for pod in self._informers.pods.tombstones(job)] if pods is None else list(pods)
         for uid in gone:
-            self._told.pop(uid, None)
-        self._caches.pods.forget(job, gone)
+            self._terminating_pods.pop(uid, None)
+        self._informers.pods.drop_tombstones(job, gone)
 
-    async def _confirm(self, snapshot: Snapshot, decided: Plan) -> tuple[Snapshot, Plan]:
-        """Ask the server about pods that no cache has. One that only lost its label is the job's as before."""
-        made, key, now = snapshot.job.made, snapshot.job.made.metadata.key, snapshot.now
-        at, seen = self._hidden.get(key, (now, ()))
-        known = {pod.metadata.name: pod for pod in seen} if now - at < LOOK_AT_HIDDEN else {}
+    async def _confirm(self, observed: Observed, decided: Plan) -> tuple[Observed, Plan]:
+        """Look up pods missing from the cache. A pod that only lost its label still belongs to the job."""
+        resource, key, now = observed.job.resource, observed.job.resource.metadata.key, observed.now
+        at, known_pods = self._hidden.get(key, (now, ()))
+        known = {pod.metadata.name: pod for pod in known_pods} if now - at < LOOK_AT_HIDDEN else {}
         unknown = [name for name in decided.confirm if name not in known]
-        found = await each(
-            lambda name: self._writer.expect_absent(made, PODS, name, labels.JOB_NAME), unknown, ASKED_AT_ONCE
+        found = await for_each(
+            lambda name: self._writer.confirm_deleted(resource, PODS, name, labels.JOB_NAME), unknown, ASKED_AT_ONCE
         )
         hidden = [known[name] for name in decided.confirm if name in known] + [pod for pod in found if pod is not None]
         if not hidden:
             self._hidden.pop(key, None)
-            return snapshot, decided
+            return observed, decided
         self._hidden[key] = at if known else now, tuple(hidden)
         uids = {pod.metadata.uid for pod in hidden}
-        deleted = tuple(pod for pod in snapshot.deleted if pod.metadata.uid not in uids)
-        snapshot = replace(snapshot, pods=(*snapshot.pods, *hidden), deleted=deleted)
-        return snapshot, plan(snapshot)
+        deleted = tuple(pod for pod in observed.deleted if pod.metadata.uid not in uids)
+        observed = replace(observed, pods=(*observed.pods, *hidden), deleted=deleted)
+        return observed, plan(observed)
 
-    async def _apply(self, snapshot: Snapshot, decided: Plan) -> None:
-        made, held = snapshot.job.made, self._holds.until(snapshot.job.made.metadata, self._clock()) is not None
+    async def _apply(self, observed: Observed, decided: Plan) -> None:
+        resource = observed.job.resource
+        held = self._backoff.until(observed.job.resource.metadata, self._clock()) is not None
         if decided.without_model is not None:
             if held:
-                status = self._explained(made, blocked.waiting(decided.without_model), snapshot.now)
-                await self._write_status(made, status)
+                status = self._explained(resource, blocked.waiting(decided.without_model), observed.now)
+                await self._write_status(resource, status)
                 return
-            decided = await self._leave_model(snapshot, decided, decided.without_model)
+            decided = await self._create_model_version(observed, decided, decided.without_model)
         status = decided.status
         refusal: Refusal | None = None
         if held and (decided.create_service or decided.creations):
-            status = blocked.waiting(tally.uncount(status, decided.creations))
+            status = blocked.waiting(replica_status.uncount(status, decided.creations))
         elif decided.create_service or decided.creations:
-            refusal = await creation.create(self._writer, snapshot, decided)
-            status = self._judged(snapshot, decided, refusal)
-        status = self._explained(made, status, snapshot.now)
-        await self._write_status(made, status)
+            created, refusal = await creation.create(self._writer, observed, decided)
+            status = waiting.begun(observed, self._status_after_creation(observed, decided, refusal), created)
+        status = self._explained(resource, status, observed.now)
+        await self._write_status(resource, status)
         for event in decided.events:
-            self._recorder.event(self._reference(made), event.type, event.reason, event.message)
-        self._tell_blocked(made, status)
-        await each(lambda one: self._writer.delete(made, PODS, one.pod, 0 if one.force else None), decided.deletions)
+            self._recorder.event(self._reference(resource), event.type, event.reason, event.message)
+        self._record_blocked(resource, status)
+        await for_each(
+            lambda deletion: self._writer.delete(resource, PODS, deletion.pod, 0 if deletion.force else None),
+            decided.deletions,
+        )
         if decided.delete_job:
-            await self._writer.delete(made, self.kind.resource, made)
-        self._forget(OwnerKey.itself(made), decided.forget)
-        if isinstance(refusal, ApiError):  # a template is as bad as it is until somebody edits it
+            await self._writer.delete(resource, self.kind.resource, resource)
+        self._forget(OwnerKey.of_owner(resource), decided.forget)
+        if isinstance(refusal, ApiError):  # an invalid template needs an edit, not a retry
             raise refusal
 
-    async def _leave_model(self, snapshot: Snapshot, decided: Plan, otherwise: JobStatus) -> Plan:
-        """Before the job is over, so that a crash between the two is made good. Returns what is left to do."""
-        made, commit = snapshot.job.made, decided.status.code_revision
+    async def _create_model_version(self, observed: Observed, decided: Plan, otherwise: JobStatus) -> Plan:
+        """Create the ModelVersion before the job is finished, so that a crash in between is safe. Returns the rest."""
+        resource, commit = observed.job.resource, decided.status.code_revision
         try:
-            left = await model_version.leave(self._writer.client, snapshot.kind, snapshot.job, commit)
+            left = await model_version.create_model_version(self._writer.client, observed.kind, observed.job, commit)
         except ApiError as refusal:
-            status = self._refused(snapshot, otherwise, refusal, MODEL_VERSIONS.kind)
-            status = waiting.refused(status, made.metadata.generation, snapshot.now)
-            await self._write_status(made, status)
-            self._tell_blocked(made, status)
+            status = self._refused(observed, otherwise, refusal, MODEL_VERSIONS.kind)
+            status = waiting.refused(status, resource.metadata.generation, observed.now)
+            await self._write_status(resource, status)
+            self._record_blocked(resource, status)
             raise
         return decided if left else without_version(decided)
 
-    def _judged(self, snapshot: Snapshot, decided: Plan, refusal: Refusal | None) -> JobStatus:
-        """The status after creations: what was not made is not counted, and people read why."""
+    def _status_after_creation(self, observed: Observed, decided: Plan, refusal: Refusal | None) -> JobStatus:
+        """Return the status after creations: without pods that were not created, and with the reason."""
         if refusal is not None:
-            return self._refused(snapshot, tally.uncount(decided.status, decided.creations), refusal, PODS.kind)
-        made = snapshot.job.made
-        self._holds.release(made.metadata.key)
-        return blocked.cleared(decided.status, made.metadata.generation, snapshot.now)
+            return self._refused(
+                observed, replica_status.uncount(decided.status, decided.creations), refusal, PODS.kind
+            )
+        resource = observed.job.resource
+        self._backoff.release(resource.metadata.key)
+        return blocked.without_blocked(decided.status, resource.metadata.generation, observed.now)
 
-    def _refused(self, snapshot: Snapshot, status: JobStatus, refusal: Refusal, kind: str) -> JobStatus:
-        if blocked.is_silence(refusal):
+    def _refused(self, observed: Observed, status: JobStatus, refusal: Refusal, kind: str) -> JobStatus:
+        meta, before = observed.job.resource.metadata, find(status.conditions, blocked.BLOCKED)
+        if isinstance(refusal, NamespaceTerminatingError):
+            self._backoff.record_terminating(meta.namespace, self._clock())
+        if isinstance(refusal, NamespaceTerminatingError) or blocked.is_no_answer(refusal):
             return blocked.waiting(status)
-        meta, before = snapshot.job.made.metadata, find(status.conditions, blocked.BLOCKED)
-        reason, message = blocked.outcome(refusal, kind)
+        reason, message = blocked.refusal_reason(refusal, kind)
         if before is not None and (before.status, before.reason) == ("True", reason):
-            message = self._holds.words(meta, message, self._clock())
+            message = self._backoff.throttled_message(meta, message, self._clock())
         if isinstance(refusal, ApiError):
-            self._holds.refuse(meta, message, self._clock())
-        return blocked.stated(status, meta.generation, (reason, message), snapshot.now)
+            self._backoff.record_refusal(meta, message, self._clock())
+        return blocked.with_blocked(status, meta.generation, (reason, message), observed.now)
 
-    def _explained(self, made: TrainingJob, status: JobStatus, now: datetime) -> JobStatus:
-        """The status with what a job waits for, and with the pods that no watch shows."""
+    def _explained(self, resource: TrainingJob, status: JobStatus, now: datetime) -> JobStatus:
+        """Return the status with what the job waits for, and with pods that no watch shows."""
         if not blocked.by_hidden(status):
-            status = waiting.refused(status, made.metadata.generation, now)
-        _, hidden = self._hidden.get(made.metadata.key, (None, ()))
-        return blocked.with_hidden(status, made.metadata.generation, hidden, now)
+            status = waiting.refused(status, resource.metadata.generation, now)
+        _, hidden = self._hidden.get(resource.metadata.key, (None, ()))
+        return blocked.with_hidden(status, resource.metadata.generation, hidden, now)
 
-    def _tell_blocked(self, made: TrainingJob, status: JobStatus) -> None:
-        """An event when something new stands in the way."""
-        before, now = (find(one.conditions, blocked.BLOCKED) for one in (made.status, status))
-        if now is None or now.status != "True":
+    def _record_blocked(self, resource: TrainingJob, status: JobStatus) -> None:
+        """Record an Event when the reason of Blocked changes."""
+        now = turned(resource.status.conditions, status.conditions, blocked.BLOCKED)
+        if now is not None and now.status == "True":
+            self._recorder.event(self._reference(resource), "Warning", now.reason, now.message)
+
+    async def _write_status(self, resource: TrainingJob, status: JobStatus) -> None:
+        if status == resource.status:
             return
-        if before is None or (before.status, before.reason) != (now.status, now.reason):
-            self._recorder.event(self._reference(made), "Warning", now.reason, now.message)
+        if await self._writer.write_status(self.kind.resource, resource, status):
+            self._waiting_memory.written(
+                resource.metadata.uid, resource.status, status, self._clock().replace(microsecond=0)
+            )
+            self._written(self.kind.kind, resource, status, self._clock())
 
-    async def _write_status(self, made: TrainingJob, status: JobStatus) -> None:
-        if status == made.status:
-            return
-        changes = merge_changes(codec.plain(made.status), codec.plain(status))
-        if changes:
-            await self._writer.patch_status(self.kind.resource, made, changes)
-            self._listening.written(made.metadata.uid, made.status, status, self._clock().replace(microsecond=0))
-            self._written(self.kind.kind, made, status, self._clock())
-
-    def _reference(self, made: TrainingJob) -> Reference:
-        meta, resource = made.metadata, self.kind.resource
-        return Reference(resource.api_version, resource.kind, meta.namespace, meta.name, meta.uid)
+    def _reference(self, resource: TrainingJob) -> ObjectReference:
+        return ObjectReference.of(self.kind.resource, resource)
 
 
-def _is_suspended(made: TrainingJob) -> bool:
-    return is_true(made.status.conditions, "Suspended")
+def _is_suspended(resource: TrainingJob) -> bool:
+    return is_true(resource.status.conditions, "Suspended")

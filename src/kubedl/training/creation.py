@@ -1,72 +1,72 @@
-"""Makes what a plan asks for: what the pods need, then the Service and the pods, more at a time while all goes well.
+"""Applies the creates of a plan: auxiliary objects, then the Service, then the pods in growing batches.
 
-The first refusal ends it. Whoever plans again from caches that show what was made goes on where this ended.
+It stops at the first rejection. The next plan, from caches that show the created objects, continues from there.
 """
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 
-from kubedl.api import model_volumes
 from kubedl.api.conditions import is_true
-from kubedl.api.model import ModelOutput
-from kubedl.api.model_storage import Storage
-from kubedl.api.model_volumes import Owner
-from kubedl.api.pod_template import TemplateError
 from kubedl.kube.errors import AlreadyExistsError, ApiError
-from kubedl.runtime.together import AT_ONCE, each
+from kubedl.kube.types.core import PODS, SERVICES, Pod
+from kubedl.podspec.template import TemplateError
+from kubedl.runtime.concurrency import AT_ONCE, for_each
 from kubedl.runtime.writer import Writer
-from kubedl.training import companions, pods, services
+from kubedl.training import auxiliary_objects, pods, services
+from kubedl.training.addons import registry
 from kubedl.training.blocked import BLOCKED, Refusal
+from kubedl.training.observed import Observed
 from kubedl.training.plan import Creation, Plan
-from kubedl.training.repair import scope
-from kubedl.training.snapshot import Snapshot
-from kubedl.wire.core import PODS, SERVICES
+from kubedl.training.restarts import scope
 
 Make = Callable[[], Awaitable[object]]
 
-# Creations; doubled while all goes well, so that a quota is not run into a thousand times. After a refusal, one alone.
+# Batch sizes; doubled on success, so that an exceeded quota does not cause a thousand errors. After a rejection, one
+# create.
 FIRST_BATCH, PROBE = 16, 1
 
 
-async def create(writer: Writer, snapshot: Snapshot, decided: Plan) -> Refusal | None:
-    """Make all of it; returns what was refused, if anything was."""
-    made, kind, job = snapshot.job.made, snapshot.kind, snapshot.job
-    work: list[Make] = []
+async def create(writer: Writer, observed: Observed, decided: Plan) -> tuple[list[Pod], Refusal | None]:
+    """Create all objects; returns the pods, or the rejection."""
+    resource, kind, job = observed.job.resource, observed.kind, observed.job
+    work, found = list[Make](), list[object]()
     if decided.create_service:
-        work.append(partial(writer.create, made, SERVICES, services.render(kind, job)))
-    work += [partial(_create_pod, writer, snapshot, creation) for creation in decided.creations]
-    size = PROBE if is_true(made.status.conditions, BLOCKED) else FIRST_BATCH
+        work.append(partial(writer.create, resource, SERVICES, services.render(kind, job)))
+    work += [partial(_create_pod, writer, observed, creation) for creation in decided.creations]
+    size = PROBE if is_true(resource.status.conditions, BLOCKED) else FIRST_BATCH
     try:
-        await _accompany(writer, snapshot, first=decided.create_service)
+        await _ensure_prerequisites(writer, observed, first=decided.create_service)
         while work:
             batch, work = work[:size], work[size:]
-            await each(lambda make: make(), batch)
+            found += await for_each(lambda make: make(), batch)
             size = min(size * 2, AT_ONCE)
     except (ApiError, TemplateError) as refusal:
-        return refusal
-    return None
+        return [], refusal
+    return [one for one in found if isinstance(one, Pod)], None
 
 
-async def _accompany(writer: Writer, snapshot: Snapshot, *, first: bool) -> None:
-    """A Service is the sign that all before it was made; not storage, which an operator of old left out."""
-    kind, job = snapshot.kind, snapshot.job
-    owner = Owner(job.namespace, job.uid, pods.owner_reference(kind, job))
-    storage = _storage(job.spec.model_version)
-    await model_volumes.provide(writer.client, storage, owner, snapshot.settings.file_systems)
-    for companion in kind.companions(job) if first else ():
-        # One that is there is this very job's, by its name; so the right to read is not needed.
+async def _ensure_prerequisites(writer: Writer, observed: Observed, *, first: bool) -> None:
+    """What pods need. An existing Service implies that the objects exist; what add-ons prepare is always ensured."""
+    kind, job = observed.kind, observed.job
+    addons = registry.requested(job.resource)
+    for addon in addons:
+        await addon.prepare(writer.client, observed)
+    if not first:
+        return
+    objects = [
+        *kind.auxiliary_objects(job),
+        *(made for addon in addons for made in addon.objects(job, observed.settings)),
+    ]
+    for companion in objects:
+        # An existing object belongs to this job, by its name; so no read permission is needed.
         with suppress(AlreadyExistsError):
-            body = companions.render(kind, job, companion)
+            body = auxiliary_objects.render(kind, job, companion)
             await writer.client.create(companion.resource, job.namespace, body)
 
 
-def _storage(wish: ModelOutput | None) -> Storage | None:
-    return wish.storage if wish is not None else None
-
-
-async def _create_pod(writer: Writer, snapshot: Snapshot, creation: Creation) -> None:
-    replica, attempt, settings = creation.replica, creation.attempt, snapshot.settings
-    kind, job = snapshot.kind, snapshot.job
-    body = partial(pods.render, kind, job, replica, attempt, scope=scope(snapshot), settings=settings)
-    await writer.create(snapshot.job.made, PODS, body)
+async def _create_pod(writer: Writer, observed: Observed, creation: Creation) -> Pod:
+    replica, attempt, settings = creation.replica, creation.attempt, observed.settings
+    kind, job = observed.kind, observed.job
+    body = partial(pods.render, kind, job, replica, attempt, scope=scope(observed), settings=settings)
+    return await writer.create(observed.job.resource, PODS, body)

@@ -1,6 +1,6 @@
-"""A job as its kind sees it: roles in the kind's order, defaults filled in, and the names of its replicas.
+"""A job as its kind sees it: roles in the kind's order, with defaults, and the names of its replicas.
 
-Names are functions of the job and never looked up, so a replica can be told of others that do not exist yet.
+Names are computed, not looked up, so a replica can get the names of others that do not exist yet.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,25 +10,25 @@ from itertools import takewhile
 from typing import Any
 
 from kubedl.api.training import Dependency, ExitCodes, OomPolicy, ReplicaSpec, RestartPolicy, TrainingJob
+from kubedl.kube.codec import RawObject
 from kubedl.training import template
-from kubedl.wire.codec import Opaque
 
 
 @dataclass(frozen=True)
 class Role:
-    """One part that a replica can play."""
+    """A role of a kind."""
 
     name: str
     restart_policy: RestartPolicy = "ExitCode"
-    after: tuple[Dependency, ...] = ()  # what it waits for unless the user says otherwise
-    fatal: bool = True  # whether one replica that fails for good fails the job
-    required: bool = False  # whether a job without a replica of it is refused
-    at_most: int | None = None  # replicas; more are refused
+    after: tuple[Dependency, ...] = ()  # default dependsOn
+    fatal: bool = True  # default failurePolicy: whether a permanently failed replica fails the job
+    required: bool = False  # whether at least one replica is required
+    at_most: int | None = None  # maximum number of replicas
 
 
 @dataclass(frozen=True, order=True, slots=True)
 class Replica:
-    """One process of a job, or the pod that runs it."""
+    """One replica of a job."""
 
     role: str
     index: int
@@ -36,11 +36,11 @@ class Replica:
 
 @dataclass(frozen=True)
 class JobRole:
-    """A role of one job: what the user wrote over what the kind declares."""
+    """A role of one job: the user's settings over the kind's defaults."""
 
     name: str
     replicas: int
-    template: Opaque
+    template: RawObject
     restart_policy: RestartPolicy
     exit_codes: ExitCodes | None
     oom_policy: OomPolicy | None
@@ -51,61 +51,57 @@ class JobRole:
 class Job:
     """One job of a known kind."""
 
-    def __init__(self, made: TrainingJob, roles: Mapping[str, Role], container: str, port: tuple[str, int]) -> None:
-        self.made = made
-        self.name = made.metadata.name
-        self.namespace = made.metadata.namespace
-        self.uid = made.metadata.uid
-        self.spec: Any = made.spec
+    def __init__(self, resource: TrainingJob, roles: Mapping[str, Role], container: str, port: tuple[str, int]) -> None:
+        self.resource = resource
+        self.name = resource.metadata.name
+        self.namespace = resource.metadata.namespace
+        self.uid = resource.metadata.uid
+        self.spec: Any = resource.spec
         self.container = container
         self.port_name, self._default_port = port
         self._ports: dict[str, int] = {}
-        written = {key.lower(): spec for key, spec in made.spec.replica_specs.items()}
+        written = {key.lower(): spec for key, spec in resource.spec.replica_specs.items()}
         present = [role for role in roles.values() if role.name.lower() in written]
         self.roles = {role.name: self._role(role, written[role.name.lower()]) for role in present}
+        self.size = sum(role.replicas for role in self.roles.values())
 
     def __contains__(self, role: str) -> bool:
         return role in self.roles and self.roles[role].replicas > 0
 
     def replicas(self) -> Iterator[Replica]:
-        """All replicas, in the kind's order of roles."""
+        """Return all replicas, in the kind's order of roles."""
         for role in self.roles.values():
             for index in range(role.replicas):
                 yield Replica(role.name, index)
 
     def count(self, role: str) -> int:
-        """How many replicas a role has; 0 if the job has no such role."""
+        """Return the number of replicas of a role; 0 if the job does not have the role."""
         return self.roles[role].replicas if role in self.roles else 0
 
     @cached_property
-    def size(self) -> int:
-        """How many replicas there are in all."""
-        return sum(role.replicas for role in self.roles.values())
-
-    @cached_property
     def leader(self) -> Replica:
-        """The first of all replicas, at which the others of a collective meet."""
+        """Return the first replica, the rendezvous of a collective."""
         return next(self.replicas())
 
     def rank(self, replica: Replica) -> int:
-        """Its place among all replicas, in the kind's order of roles; the leader's is 0."""
+        """Return the rank of a replica among all, in the kind's order of roles; the leader has 0."""
         before = takewhile(lambda role: role != replica.role, self.roles)
         return sum(map(self.count, before)) + replica.index
 
     def pod_name(self, replica: Replica) -> str:
-        """Also its host name."""
+        """Return the name of the pod, which is also its host name."""
         return f"{self.name}-{replica.role.lower()}-{replica.index}"
 
     def host(self, replica: Replica) -> str:
-        """The name by which other pods of the cluster find it."""
+        """Return the DNS name of the pod."""
         return f"{self.pod_name(replica)}.{self.name}.{self.namespace}.svc"
 
-    def companion_name(self, what: str) -> str:
-        """The name of an object beside the pods; no other job, earlier or later, has one of that name."""
+    def auxiliary_name(self, what: str) -> str:
+        """Return the name of an auxiliary object, unique to this job by its uid."""
         return f"{self.name}-{what}-{self.uid[:8]}"
 
     def port(self, role: str) -> int:
-        """The port that the user gave the kind's port name in this role, else the kind's."""
+        """Return the port: the container port in this role with the kind's port name, else the kind's default."""
         if role not in self._ports:
             given = template.port(role, self.roles[role].template, self.container, self.port_name)
             self._ports[role] = self._default_port if given is None else given

@@ -1,7 +1,7 @@
-"""Counters of what became of jobs, for rates and alerts: a finished job may be gone before the next scrape.
+"""Counters of job results, for rates and alerts: a finished job may be deleted before the next scrape.
 
-A transition is counted when the status that has it was written, which only the leader does, and only over the status
-that it was computed from: so once, however often caches are filled anew. One whose answer was lost is not counted.
+A transition is counted after its status was written. Only the leader writes, and only over the version that it read, so
+each is counted once, however often caches are synced. A write whose response was lost is not counted.
 """
 
 from collections.abc import Iterable
@@ -13,8 +13,8 @@ from kubedl.api.conditions import find, is_true
 from kubedl.api.training import JobStatus, TrainingJob
 
 OTHER = "Other"
-# Reasons of the condition Failed. A label takes these alone, and all of them from the start: Prometheus does not see
-# the first increase of a series that begins with it.
+# Reasons of the condition Failed. Only these are label values, and all exist from the start: Prometheus does not see
+# the increase of a new series.
 FAILURES = (
     "BackoffLimitExceeded",
     "CodeSyncFailed",
@@ -23,35 +23,35 @@ FAILURES = (
     "Unsupported",
     OTHER,
 )
-FAILED, EVICTED = "Failed", "Evicted"  # why pods were replaced: by a fault of theirs, or not
+FAILED, EVICTED = "Failed", "Evicted"  # why pods were replaced: failure or disruption
 RESTARTS = (FAILED, EVICTED, OTHER)
 SECONDS = (1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200)
-MOST_REMEMBERED = 10_000  # jobs whose first pod runs and whose last does not yet
+MOST_REMEMBERED = 10_000  # jobs whose first pod is running and whose last one is not yet
 
 
 class JobMetrics:
-    """What is told to Prometheus about the lives of jobs."""
+    """Prometheus metrics of jobs."""
 
     def __init__(self, kinds: Iterable[str], registry: CollectorRegistry) -> None:
-        self._created = Counter("kubedl_jobs_created", "Jobs that were taken up", ("kind",), registry=registry)
+        self._created = Counter("kubedl_jobs_created", "Jobs that were started", ("kind",), registry=registry)
         self._succeeded = Counter("kubedl_jobs_succeeded", "Jobs that succeeded", ("kind",), registry=registry)
         self._failed = Counter(
-            "kubedl_jobs_failed", "Jobs that failed, by the reason", ("kind", "reason"), registry=registry
+            "kubedl_jobs_failed", "Jobs that failed, by reason", ("kind", "reason"), registry=registry
         )
         self._restarted = Counter(
             "kubedl_jobs_restarted",
-            "Times that pods of a job were replaced after they failed or were evicted",
+            "Pod replacements of jobs after failures or evictions",
             ("kind", "reason"),
             registry=registry,
         )
         self._launch = Histogram(
             "kubedl_jobs_launch_seconds",
-            "Seconds from a job's creation until its first pod was ready, and until all ran",
+            "Seconds from the creation of a job until its first pod was ready, and until all were running",
             ("kind", "pods"),
             registry=registry,
             buckets=SECONDS,
         )
-        self._first_seen: dict[str, None] = {}  # uids, in the order in which they came
+        self._first_seen: dict[str, None] = {}  # uids, oldest first
         for kind in kinds:
             self._created.labels(kind)
             self._succeeded.labels(kind)
@@ -62,31 +62,31 @@ class JobMetrics:
             for reason in RESTARTS:
                 self._restarted.labels(kind, reason)
 
-    def written(self, kind: str, made: TrainingJob, after: JobStatus, now: datetime) -> None:
-        """The status of a job, which was as in `made`, was written."""
-        before, uid = made.status, made.metadata.uid
+    def written(self, kind: str, resource: TrainingJob, after: JobStatus, now: datetime) -> None:
+        """Record that the status of a job, previously that of `made`, was written."""
+        before, uid = resource.status, resource.metadata.uid
         if not before.conditions:
             self._created.labels(kind).inc()
         if reason := _restart(before, after):
             self._restarted.labels(kind, reason).inc()
-        self._launched(kind, made, after, now)
+        self._launched(kind, resource, after, now)
         if _became_true("Succeeded", before, after):
             self._succeeded.labels(kind).inc()
         elif _became_true("Failed", before, after):
-            said = find(after.conditions, "Failed")
-            known = said is not None and said.reason in FAILURES
-            self._failed.labels(kind, said.reason if said is not None and known else OTHER).inc()
+            condition = find(after.conditions, "Failed")
+            known = condition is not None and condition.reason in FAILURES
+            self._failed.labels(kind, condition.reason if condition is not None and known else OTHER).inc()
         if after.completion_time is not None:
             self._first_seen.pop(uid, None)
 
-    def _launched(self, kind: str, made: TrainingJob, after: JobStatus, now: datetime) -> None:
-        """Only of a job's first start: what is waited for after a restart has another cause."""
-        before, uid = made.status, made.metadata.uid
+    def _launched(self, kind: str, resource: TrainingJob, after: JobStatus, now: datetime) -> None:
+        """Observe the start of a job, only the first one: delays after a restart have other causes."""
+        before, uid = resource.status, resource.metadata.uid
         if find(before.conditions, "Running") is not None or _replaced(before):
             return
-        # A job that was suspended began when it was resumed.
+        # A suspended job starts when it is resumed.
         resumed = find(after.conditions, "Suspended") is not None
-        since = after.start_time if resumed else made.metadata.creation_timestamp
+        since = after.start_time if resumed else resource.metadata.creation_timestamp
         if since is None:
             return
         seconds = max(0.0, (now - since).total_seconds())
@@ -114,9 +114,9 @@ def _replaced(status: JobStatus) -> bool:
 
 
 def _restart(before: JobStatus, after: JobStatus) -> str:
-    """Why pods were replaced; empty if none were."""
+    """Return why pods were replaced; empty if none were."""
     faults, evictions = (
-        sum(getattr(one, counted) for one in after.replica_statuses.values())
+        sum(getattr(status, counted) for status in after.replica_statuses.values())
         - sum(getattr(one, counted) for one in before.replica_statuses.values())
         for counted in ("restarts", "evicted")
     )

@@ -1,24 +1,24 @@
-"""Labels of a job's pods: ours, prefixed, and those of the first KubeDL for people's selectors and dashboards."""
+"""Labels of a job's pods: with the prefix of KubeDL, and those of KubeDL 0.5 for users' selectors and dashboards."""
 
 from kubedl.api.training import GROUP
+from kubedl.kube.types.core import Pod
 from kubedl.training.job import Job, Replica
-from kubedl.wire.core import Pod
 
 JOB_NAME = f"{GROUP}/job-name"
 JOB_UID = f"{GROUP}/job-uid"
 REPLICA_TYPE = f"{GROUP}/replica-type"
 REPLICA_INDEX = f"{GROUP}/replica-index"
 ATTEMPT = f"{GROUP}/attempt"
-LONGEST_NUMBER = 18  # digits, so that the next one can still be written to a status
+LONGEST_NUMBER = 18  # digits, so that the next number still fits into a status
 
 
 def of_job(job: Job) -> dict[str, str]:
-    """What everything of a job has; pods of an earlier job of that name have another uid."""
+    """Return the labels of all objects of a job; pods of an earlier job with the same name have another uid."""
     return {JOB_NAME: job.name, JOB_UID: job.uid}
 
 
 def of_pod(job: Job, replica: Replica, attempt: int) -> dict[str, str]:
-    """What a replica's pod has."""
+    """Return the labels of a replica's pod."""
     kind, index = replica.role.lower(), str(replica.index)
     labels = of_job(job) | {REPLICA_TYPE: kind, REPLICA_INDEX: index, ATTEMPT: str(attempt)}
     labels |= {"group-name": GROUP, "job-name": job.name, "replica-type": kind, "replica-index": index}
@@ -28,6 +28,6 @@ def of_pod(job: Job, replica: Replica, attempt: int) -> dict[str, str]:
 
 
 def attempt(pod: Pod) -> int:
-    """Which attempt a pod belongs to; one whose label somebody spoiled belongs to the first."""
+    """Return the attempt of a pod; the first one if its label is invalid."""
     text = pod.metadata.labels.get(ATTEMPT, "")
     return int(text) if text.isdecimal() and len(text) <= LONGEST_NUMBER else 0

@@ -1,4 +1,4 @@
-"""What is to be done for a job, and the draft in which it is collected.
+"""The plan of a job as data, and its builder.
 
 A plan is data. Deletions happen after its status is written, so that what they destroy has been counted; creations
 happen before, so that the status speaks of them. No plan has both.
@@ -12,17 +12,17 @@ import msgspec
 
 from kubedl.api.conditions import Condition, find, set_condition
 from kubedl.api.training import JobStatus, State
+from kubedl.kube.types.core import Pod
 from kubedl.training.job import Replica
-from kubedl.training.policies.moment import later
-from kubedl.training.snapshot import Snapshot
-from kubedl.wire.core import Pod
+from kubedl.training.observed import Observed
+from kubedl.training.policies.safe_time import later
 
 EventType = Literal["Normal", "Warning"]
 
 
 @dataclass(frozen=True)
 class Event:
-    """Something that a person should read."""
+    """A Kubernetes Event to record."""
 
     type: EventType
     reason: str
@@ -31,7 +31,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Deletion:
-    """A pod that must go; by force when its node cannot answer."""
+    """A pod to delete; with force if its node is lost."""
 
     pod: Pod
     force: bool = False
@@ -39,15 +39,24 @@ class Deletion:
 
 @dataclass(frozen=True)
 class Creation:
-    """A replica that needs a pod."""
+    """A replica whose pod is to be created."""
 
     replica: Replica
     attempt: int
 
 
 @dataclass(frozen=True)
+class Gate:
+    """Why an add-on holds missing pods back. Without a reason nothing is reported: the next reconcile continues."""
+
+    reason: str
+    message: str
+    allowed: int = 0  # how many of them may be created meanwhile
+
+
+@dataclass(frozen=True)
 class Plan:
-    """The outcome of looking at a job."""
+    """What to write for a job, and when to reconcile it again."""
 
     status: JobStatus
     create_service: bool = False
@@ -55,18 +64,18 @@ class Plan:
     deletions: tuple[Deletion, ...] = ()
     delete_job: bool = False
     events: tuple[Event, ...] = ()
-    forget: tuple[str, ...] = ()  # uids of deleted pods that the status speaks of by now
+    forget: tuple[str, ...] = ()  # uids of deleted pods that are recorded in the status
     wake_at: datetime | None = None
-    confirm: tuple[str, ...] = ()  # pods that must really be gone, else the whole plan is void
-    without_model: JobStatus | None = None  # a model version comes before the end; the status if it is refused
-    inquire: Pod | None = None  # whose Events tell why it does not start, if anything does; plan again with the answer
+    confirm: tuple[str, ...] = ()  # pods to look up in the API server: if one still exists, the plan is discarded
+    without_model: JobStatus | None = None  # the status if the ModelVersion, created before the end, is rejected
+    inquire: Pod | None = None  # read the Events of this pod, then plan again
 
 
 @dataclass
-class Draft:
-    """A plan in the making."""
+class PlanBuilder:
+    """Collects the parts of a plan."""
 
-    snapshot: Snapshot
+    observed: Observed
     status: JobStatus = field(init=False)
     create_service: bool = False
     creations: list[Creation] = field(default_factory=list)
@@ -78,53 +87,54 @@ class Draft:
     confirm: list[str] = field(default_factory=list)
     without_model: JobStatus | None = None
     inquire: Pod | None = None
-    given_up: frozenset[Replica] = frozenset()  # failed for good, and the job goes on without them
-    moved: bool = False  # replicas go to their next attempt, which must be written before anything of it is made
+    given_up: frozenset[Replica] = frozenset()  # failed permanently, and the job continues without them
+    gates: list[Gate] = field(default_factory=list)  # closed gates
+    moved: bool = False  # an attempt was increased, which must be in the status before its pods are created
 
     def __post_init__(self) -> None:
-        self.status = self.snapshot.job.made.status
+        self.status = self.observed.job.resource.status
 
     def set(self, **changes: object) -> None:
         """Change fields of the status."""
         self.status = msgspec.structs.replace(self.status, **changes)
 
     def condition(self, kind: str, holds: bool, reason: str, message: str = "") -> bool:
-        """State a condition; returns whether it turned."""
+        """Set a condition; returns whether its status changed."""
         before = find(self.status.conditions, kind)
         status: Literal["True", "False"] = "True" if holds else "False"
         if before is None and not holds:
-            return False  # what never was need not be denied
-        generation = self.snapshot.job.made.metadata.generation
+            return False  # a condition that was never True is not added as False
+        generation = self.observed.job.resource.metadata.generation
         new = Condition(type=kind, status=status, reason=reason, message=message, observed_generation=generation)
-        self.set(conditions=set_condition(self.status.conditions, new, self.snapshot.now))
+        self.set(conditions=set_condition(self.status.conditions, new, self.observed.now))
         return before is None or before.status != status
 
     def state(self, state: State, reason: str, message: str = "") -> None:
-        """What people see at a glance."""
+        """Set state, reason and message, which `kubectl get` shows."""
         self.set(state=state, reason=reason, message=message)
 
     def event(self, kind: EventType, reason: str, message: str) -> None:
-        """Tell people."""
+        """Add an Event."""
         self.events.append(Event(kind, reason, message))
 
     def delete(self, pod: Pod, force: bool = False) -> None:
-        """This pod must go; one that is going already is only hurried."""
+        """Delete a pod; one that is terminating is deleted again only with force."""
         if force or pod.metadata.deletion_timestamp is None:
             self.deletions.append(Deletion(pod, force))
 
     def wake(self, moment: datetime | None) -> None:
-        """Look again at that moment; the earliest counts. One that has passed is dealt with in this very plan."""
+        """Reconcile again at this time; the earliest counts, and times in the past are ignored."""
         if moment is None:
             return
-        if moment.microsecond:  # a snapshot's clock shows whole seconds: earlier it would not have come yet
+        if moment.microsecond:  # the observed clock has whole seconds
             moment = later(moment.replace(microsecond=0), timedelta(seconds=1))
-        if moment <= self.snapshot.now:
+        if moment <= self.observed.now:
             return
         if self.wake_at is None or moment < self.wake_at:
             self.wake_at = moment
 
     def plan(self) -> Plan:
-        """As it stands."""
+        """Return the plan."""
         return Plan(
             status=self.status,
             create_service=self.create_service,

@@ -1,16 +1,16 @@
-"""The one Service of a job: it has no address and balances nothing, it gives every pod a name in DNS."""
+"""The headless Service of a job, which gives every pod a DNS name."""
 
 from typing import Any
 
+from kubedl.kube.types.core import SERVICES
+from kubedl.runtime.ownership import owner_reference
 from kubedl.training import labels
 from kubedl.training.job import Job
 from kubedl.training.kind import Kind
-from kubedl.training.pods import owner_reference
-from kubedl.wire.core import SERVICES
 
 
 def render(kind: Kind, job: Job) -> dict[str, Any]:
-    """The Service as it is sent to the API server."""
+    """Render the Service."""
     return {
         "apiVersion": SERVICES.api_version,
         "kind": SERVICES.kind,
@@ -18,11 +18,11 @@ def render(kind: Kind, job: Job) -> dict[str, Any]:
             "name": job.name,
             "namespace": job.namespace,
             "labels": labels.of_job(job),
-            "ownerReferences": [owner_reference(kind, job)],
+            "ownerReferences": [owner_reference(kind.resource, job.resource)],
         },
         "spec": {
             "clusterIP": "None",
-            "publishNotReadyAddresses": True,  # peers meet before anybody is ready
+            "publishNotReadyAddresses": True,  # peers connect before they are ready
             "selector": {labels.JOB_UID: job.uid},
             "ports": [{"name": kind.port_name, "port": kind.port}],
         },

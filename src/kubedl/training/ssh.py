@@ -1,34 +1,31 @@
-"""ssh between the pods of one job: some serve, one reaches out, and none of them needs rights in the cluster.
+"""ssh between the pods of one job: workers run sshd, the launcher connects, and none needs permissions in the cluster.
 
-The key pair is made when the job's Secret is and is kept nowhere else; only who reaches out gets the private half. All
-that is no secret stands in the pod's own annotations, so nothing beside the pod can be missing or stale. It works for
-root and for a user without any rights, under PodSecurity *restricted*.
+The key pair is generated with the job's Secret and stored nowhere else; only the launcher gets the private key.
+Everything that is not secret is in the pod's annotations, so no other object can be missing or stale. It works for root
+and for an unprivileged user, under Pod Security *restricted*.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
-
 from kubedl.api.training import GROUP
-from kubedl.schema.rbac import Grant
+from kubedl.kube.types.meta import ObjectMeta, Record, Resource
+from kubedl.schema.grants import Grant
 from kubedl.training.job import Job
-from kubedl.training.kind import Companion
-from kubedl.wire.meta import ObjectMeta, Record, Resource
+from kubedl.training.kind import AuxiliaryObject
 
 Body = dict[str, Any]
 
 PRIVATE, PUBLIC = "id_ed25519", "authorized_keys"
-FILES = "/etc/kubedl/ssh"  # read-only: what the operator gives
-OWN = "/run/kubedl/ssh"  # in memory: what the pod makes of it
+FILES = "/etc/kubedl/ssh"  # read-only: files from the operator
+OWN = "/run/kubedl/ssh"  # in memory: files generated in the pod
 AGENT = f"{FILES}/agent"
-GRANT = Grant("", ("secrets",), ("create",), "A key pair for each job whose pods reach each other by ssh.")
+GRANT = Grant("", ("secrets",), ("create",), "Create a key pair for each job whose pods use ssh.")
 
 _VOLUME, _OWN_VOLUME = "kubedl-ssh", "kubedl-ssh-own"
 
-# Sessions of sshd begin with an empty environment; here they begin with that of the container.
+# sshd starts sessions with an empty environment; this restores that of the container.
 _START = f"""\
 set -eu
 (umask 077 && export -p > {OWN}/environment)
@@ -55,9 +52,10 @@ UsePAM no
 PidFile none
 LogLevel ERROR
 """
-# Launchers call it as they call ssh, with options of their own, and give up at the first name that does not resolve
-# yet. ssh refuses a key that its owner is not alone to read, so it gets a copy. Host keys are made anew with every pod
-# and nobody could vouch for them; names lead to this job's pods only, by its own Service.
+# Launchers call it like ssh, with their own options, and fail at the first host that does not answer. After a restart,
+# DNS may still have the address of the worker's old pod, and ssh resolves a name only once, so a trial connection is
+# repeated until it succeeds. ssh rejects a key that other users can read, so it gets a copy. Host keys are new in every
+# pod and cannot be verified; names resolve to this job's pods only, through its own Service.
 _AGENT = f"""\
 #!/bin/sh
 value= word=
@@ -69,15 +67,17 @@ for word do
     *) break ;;
   esac
 done
-left=60
-command -v getent > /dev/null || left=0
-while test $left -gt 0 && ! getent hosts "${{word##*@}}" > /dev/null; do left=$((left - 1)); sleep 1; done
 key={OWN}/{PRIVATE}
 test -f $key || (umask 077 && cat {FILES}/{PRIVATE} > $key.$$ && mv $key.$$ $key) || exit 1
-exec ssh -F /dev/null -i $key -p $PORT -o IdentitiesOnly=yes -o StrictHostKeyChecking=no \\
-  -o UserKnownHostsFile=/dev/null -o BatchMode=yes -o LogLevel=ERROR -o ConnectionAttempts=10 "$@"
+options="-F /dev/null -i $key -p $PORT -o IdentitiesOnly=yes -o StrictHostKeyChecking=no \\
+  -o UserKnownHostsFile=/dev/null -o BatchMode=yes -o LogLevel=ERROR"
+left=60
+until ssh $options -o ConnectTimeout=5 "$word" true < /dev/null 2> /dev/null || test $left -eq 0; do
+  left=$((left - 1)); sleep 1
+done
+exec ssh $options -o ConnectionAttempts=10 "$@"
 """
-# Open MPI 4 passes the agent's path on to its daemons, which end where there is none, and never call it.
+# Open MPI 4 passes the agent's path on to its daemons, which exit if it does not exist, and never call it.
 _NO_AGENT = """\
 #!/bin/sh
 echo 'only the launcher has the key to other pods' >&2
@@ -86,7 +86,7 @@ exit 1
 
 
 class Secret(Record, frozen=True):
-    """Nothing of a Secret is read but that it was made."""
+    """Nothing of a Secret is read, only that it was created."""
 
     metadata: ObjectMeta = ObjectMeta()
 
@@ -96,23 +96,28 @@ SECRETS = Resource(Secret, "Secret", "secrets")
 
 @dataclass(frozen=True)
 class File:
-    """Something that a pod finds below FILES."""
+    """A file that a pod finds below FILES."""
 
     text: str
     executable: bool = False
 
 
-def key_pair(job: Job) -> Companion:
-    """A new one. The public half allows commands, and neither tunnels nor terminals."""
-    made = Ed25519PrivateKey.generate()
-    private = made.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()).decode()
-    public = made.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode()
+def key_pair(job: Job) -> AuxiliaryObject:
+    """Generate a key pair. The public key allows commands, but neither tunnels nor terminals."""
+    # Imported on demand: only the operator generates keys; other users of the kinds, such as a client, need not have
+    # the library.
+    from cryptography.hazmat.primitives import serialization as form  # noqa: PLC0415
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey  # noqa: PLC0415
+
+    key = Ed25519PrivateKey.generate()
+    private = key.private_bytes(form.Encoding.PEM, form.PrivateFormat.OpenSSH, form.NoEncryption()).decode()
+    public = key.public_key().public_bytes(form.Encoding.OpenSSH, form.PublicFormat.OpenSSH).decode()
     content = {PRIVATE: private, PUBLIC: f"restrict {public}\n"}
-    return Companion(SECRETS, job.companion_name("ssh"), {"immutable": True, "stringData": content})
+    return AuxiliaryObject(SECRETS, job.auxiliary_name("ssh"), {"immutable": True, "stringData": content})
 
 
 def serve(job: Job, pod: Body, port: int) -> None:
-    """Let a pod be reached. A container that says itself what it runs, or when it is ready, is left to it."""
+    """Run sshd in a pod. A container with its own command or readiness probe keeps it."""
     files = {
         "agent": File(_NO_AGENT, executable=True),
         "start": File(_START),
@@ -129,13 +134,13 @@ def serve(job: Job, pod: Body, port: int) -> None:
 
 
 def reach_out(job: Job, pod: Body, port: int, files: Mapping[str, File]) -> None:
-    """Give a pod the private key, an agent to use in place of ssh for pods that serve at `port`, and more files."""
+    """Give a pod the private key, an agent in place of ssh for pods that serve at `port`, and more files."""
     agent = File(_AGENT.replace("$PORT", str(port)), executable=True)
     _mount(job, pod, PRIVATE, {"agent": agent, **files})
 
 
 def _mount(job: Job, pod: Body, key: str, files: Mapping[str, File]) -> Body | None:
-    """Put files and half of the key pair into the main container, and return it."""
+    """Mount files and one half of the key pair into the main container, and return it."""
     spec, annotations = pod["spec"], {f"{GROUP}/ssh-{name}": file.text for name, file in files.items()}
     pod["metadata"]["annotations"] = {**pod["metadata"]["annotations"], **annotations}
     items = [
@@ -146,7 +151,7 @@ def _mount(job: Job, pod: Body, key: str, files: Mapping[str, File]) -> Body | N
         }
         for name, file in files.items()
     ]
-    secret = {"name": job.companion_name("ssh"), "items": [{"key": key, "path": key}]}
+    secret = {"name": job.auxiliary_name("ssh"), "items": [{"key": key, "path": key}]}
     sources = [{"secret": secret}, {"downwardAPI": {"items": items}}]
     spec["volumes"] = [
         *(spec.get("volumes") or ()),

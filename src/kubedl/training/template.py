@@ -1,11 +1,11 @@
-"""What the engine must be able to read of a role's template."""
+"""The fields that the engine reads of a role's template."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from kubedl.api.pod_template import Anything, Port, TemplateMetadata, read_as
-from kubedl.wire import codec
-from kubedl.wire.meta import Record
+from kubedl.kube import codec
+from kubedl.kube.types.meta import Record
+from kubedl.podspec.template import Anything, Port, TemplateMetadata, read_as
 
 
 class _Named(Record, frozen=True):
@@ -39,13 +39,13 @@ class _Template(Record, frozen=True):
     metadata: TemplateMetadata | None = None
 
 
-def read(role: str, template: codec.Opaque) -> dict[str, Any]:
-    """A fresh copy of a role's template, of which the caller may trust the shape of what is declared here."""
+def read(role: str, template: codec.RawObject) -> dict[str, Any]:
+    """Decode a new copy of a role's template; the fields declared here have the declared types."""
     return read_as(_Template, role, template)
 
 
-def port(role: str, template: codec.Opaque, container: str, name: str) -> int | None:
-    """The number of a container's port by name."""
+def port(role: str, template: codec.RawObject, container: str, name: str) -> int | None:
+    """Return a container port by name."""
     for found in read(role, template)["spec"]["containers"]:
         for entry in (found.get("ports") or ()) if found["name"] == container else ():
             if entry.get("name") == name and entry.get("containerPort") is not None:

@@ -1,14 +1,14 @@
-"""What a job waits for, said once: the condition PodsReady, and the status' reason and message for `kubectl get`. Pure.
+"""Reports what a job waits for: the condition PodsReady, and reason and message of the status. Pure.
 
-The first cause is told, in the order in which causes take effect: what cannot be created, a cache, a pod that says why
-it does not run, a role or a commit that others wait for, the failure after which pods start again. Each is in the words
-of the scheduler, the kubelet or the API server.
+The first cause is reported, in the order in which causes take effect: a rejected creation, the gate of an add-on, a pod
+that does not start, a role that others wait for, the failure before a restart. The message is that of the
+scheduler, the kubelet or the API server.
 
-A text that changes alone is written at most every `PAUSE`, and one of which only the numbers change every `REFRESH`: a
-kubelet or a scheduler that changes its mind costs no more writes than that.
+If only the message changes, it is written at most every `PAUSE`, and every `REFRESH` if only its numbers change. This
+bounds the writes for a pod whose status keeps changing.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -16,19 +16,19 @@ import msgspec
 
 from kubedl.api.conditions import Condition, find, is_finished, is_true, set_condition
 from kubedl.api.training import JobStatus, TrainingJob
-from kubedl.training import tally
-from kubedl.training.addons import code
-from kubedl.training.diagnosis import Cause, Rank, asks, diagnose, overdue
-from kubedl.training.plan import Draft
-from kubedl.training.policies.clean import ENDED
-from kubedl.training.policies.dependencies import waits_for
-from kubedl.training.policies.moment import later
-from kubedl.training.snapshot import Sighting
-from kubedl.training.wording import shorten, since
-from kubedl.wire.core import Pod
+from kubedl.kube.types.core import Pod
+from kubedl.training import replica_status
+from kubedl.training.addons import registry
+from kubedl.training.formatting import shorten, since
+from kubedl.training.observed import Observed, ObservedReplica
+from kubedl.training.plan import PlanBuilder
+from kubedl.training.pod_diagnostics import Cause, Rank, asks, diagnose, overdue
+from kubedl.training.policies.clean_pod_policy import ENDED
+from kubedl.training.policies.depends_on import waits_for
+from kubedl.training.policies.safe_time import later
 
 PODS_READY = "PodsReady"
-NOTHING_SAID = "WaitingForPods"  # pods start, and nobody has complained
+WAITING_FOR_PODS = "WaitingForPods"  # pods start, and no component reports a problem
 LONGEST, LONGEST_LINE = 1024, 160  # characters of the condition's message, and of the line in `kubectl get`
 NO_DIGITS = str.maketrans("", "", "0123456789")
 PAUSE, REFRESH = timedelta(seconds=10), timedelta(minutes=5)
@@ -36,49 +36,57 @@ PAUSE, REFRESH = timedelta(seconds=10), timedelta(minutes=5)
 
 @dataclass(frozen=True)
 class _Wait:
-    """What is to be said."""
+    """What the job waits for."""
 
     reason: str
-    words: str
+    message: str
     since: datetime | None = None
-    pod: str = ""  # the first that waits for this reason
-    more: int = 0  # others that do
+    pod: str = ""  # the first pod with this reason
+    more: int = 0  # how many other pods have it
 
 
 @dataclass(frozen=True)
 class _Pods:
-    """The replicas that should run and are not ready."""
+    """The replicas that are not ready."""
 
-    absent: tuple[Sighting, ...]  # without a pod that could run
+    absent: tuple[ObservedReplica, ...]  # without a usable pod
     found: tuple[tuple[Pod, Cause], ...]
 
     @property
     def not_running(self) -> int:
-        """Those that have not come so far."""
+        """The number of replicas that do not run."""
         return len(self.absent) + sum(cause.rank is not Rank.UNREADY for _, cause in self.found)
 
 
-def describe(draft: Draft, sightings: list[Sighting]) -> None:
-    """Say what the job waits for, or that all its pods are ready. Conditions and counts must be in the draft."""
-    draft.set(restarts=restarts(draft, sightings))
-    pods = _look(draft, sightings)
-    _ask(draft, pods)
+def describe(builder: PlanBuilder, replicas: list[ObservedReplica]) -> None:
+    """Report what the job waits for, or that all pods are ready. Call it after conditions and counts are set."""
+    builder.set(restarts=restarts(builder, replicas))
+    pods = _look(builder, replicas)
+    _ask(builder, pods)
     if not pods.absent and not pods.found:
-        _all_ready(draft, sightings)
-        return
-    wait = _blocked(draft) or _cache(draft) or _pod(pods, Rank.ENDING) or _structure(draft, sightings, pods)
-    wait = wait or _pod(pods, Rank.UNREADY) or _restart(draft)
-    if wait is None:
-        _say(draft, _Wait(NOTHING_SAID, ""), _count(draft, pods))
+        _all_ready(builder, replicas)
     else:
-        who = f"{wait.pod}{f' and {wait.more} more' if wait.more else ''}: {wait.reason}: " if wait.pod else ""
-        tail = since(wait.since)
-        head = f"{_count(draft, pods)}; {who}"
-        _say(draft, wait, head + shorten(wait.words, LONGEST - len(head) - len(tail)) + tail)
+        _tell(builder, replicas, pods)
+
+
+def begun(observed: Observed, status: JobStatus, created: Sequence[Pod]) -> JobStatus:
+    """Return the status of a job whose pods were just created, with what the API server returned about them.
+
+    Pods with scheduling gates wait from the start: reported in the first status, that needs no second write.
+    """
+    job = observed.job
+    if len(created) < job.size or not any(pod.condition("PodScheduled") for pod in created):
+        return status
+    builder, by_name = PlanBuilder(observed), {pod.metadata.name: pod for pod in created}
+    builder.status = status
+    pods = [by_name[job.pod_name(replica)] for replica in job.replicas()]
+    causes = [(pod, cause) for pod in pods if (cause := diagnose(pod, observed.now)) is not None]
+    _tell(builder, [], _Pods((), tuple(causes)))
+    return builder.status
 
 
 def refused(status: JobStatus, generation: int, now: datetime) -> JobStatus:
-    """The status with the refusal that the condition Blocked tells as what the job waits for, if there is one."""
+    """Return the status with the reason of the condition Blocked as what the job waits for, if it is True."""
     blocked = find(status.conditions, "Blocked")
     if blocked is None or blocked.status != "True":
         return status
@@ -96,67 +104,82 @@ def refused(status: JobStatus, generation: int, now: datetime) -> JobStatus:
     )
 
 
-def headline(reason: str, words: str) -> str:
-    """One line for `kubectl get`: without what is the same each time, so that the cause has room.
+def headline(reason: str, message: str) -> str:
+    """Return one line for `kubectl get`, without boilerplate, so that the cause fits.
 
-    That is what the API server and the kubelet put before an error, and what the scheduler's plugins add to it about
-    preemption and resource claims. The condition has the whole text.
+    Prefixes of the API server and the kubelet are removed, and remarks of the scheduler on preemption and claims.
+    The condition has the whole text.
     """
     if reason.endswith("Forbidden"):
-        words = words.partition(" is forbidden: ")[2] or words
-    if words.startswith("rpc error: code = "):
-        words = words.partition(" desc = ")[2] or words
-    words = words.removeprefix("Internal error occurred: ").replace("failed to call webhook: ", "", 1)
+        message = message.partition(" is forbidden: ")[2] or message
+    if message.startswith("rpc error: code = "):
+        message = message.partition(" desc = ")[2] or message
+    message = message.removeprefix("Internal error occurred: ").replace("failed to call webhook: ", "", 1)
     for tail in (" no new claims to deallocate", " preemption: "):
-        words = words.partition(tail)[0]
-    if words.endswith(". not found"):
-        words = words.removesuffix(" not found")
-    return shorten(f"{reason}: {words}" if words else reason, LONGEST_LINE)
+        message = message.partition(tail)[0]
+    if message.endswith(". not found"):
+        message = message.removesuffix(" not found")
+    return shorten(f"{reason}: {message}" if message else reason, LONGEST_LINE)
 
 
-def restarts(draft: Draft, sightings: list[Sighting]) -> int | None:
-    """How often pods were replaced or containers restarted; None where there is nothing to say and nobody has yet."""
-    status = draft.status
+def restarts(builder: PlanBuilder, replicas: list[ObservedReplica]) -> int | None:
+    """Return how often pods were replaced or containers restarted; None for a new job without restarts."""
+    status = builder.status
     replaced = status.retries + sum(role.evicted for role in status.replica_statuses.values())
-    total = max(status.restarts or 0, replaced + sum(tally.restarts(draft.snapshot.job, one) for one in sightings))
-    return total if total or draft.snapshot.job.made.status.start_time is None else status.restarts
+    total = max(
+        status.restarts or 0,
+        replaced + sum(replica_status.restarts(builder.observed.job, seen) for seen in replicas),
+    )
+    return total if total or builder.observed.job.resource.status.start_time is None else status.restarts
 
 
-def _look(draft: Draft, sightings: list[Sighting]) -> _Pods:
-    snapshot, absent, found = draft.snapshot, [], []
-    for sighting in sightings:
-        pod = sighting.current
-        if sighting.succeeded or sighting.replica in draft.given_up:
+def _look(builder: PlanBuilder, replicas: list[ObservedReplica]) -> _Pods:
+    observed, absent, found = builder.observed, [], []
+    for seen in replicas:
+        pod = seen.current
+        if seen.succeeded or seen.replica in builder.given_up:
             continue
-        if pod is None and sighting.pod is not None and sighting.pod.metadata.deletion_timestamp is not None:
-            pod = sighting.pod  # of an older attempt, and in the way of the next
+        if pod is None and seen.pod is not None and seen.pod.metadata.deletion_timestamp is not None:
+            pod = seen.pod  # of an older attempt, and blocks the name of the next
         if pod is None or pod.status.phase in ENDED:
-            absent.append(sighting)
+            absent.append(seen)
             continue
-        cause = diagnose(pod, snapshot.now, snapshot.lost_nodes.get(pod.spec.node_name), snapshot.heard)
+        cause = diagnose(pod, observed.now, observed.lost_nodes.get(pod.spec.node_name), observed.heard)
         if cause is not None:
             found.append((pod, cause))
-            draft.wake(overdue(pod) if not cause.reason else None)
+            builder.wake(overdue(pod) if not cause.reason else None)
     return _Pods(tuple(absent), tuple(found))
 
 
-def _ask(draft: Draft, pods: _Pods) -> None:
-    """Have the kubelet's Events read for the first pod whose status is silent, when it is time."""
-    snapshot, heard = draft.snapshot, draft.snapshot.heard
+def _ask(builder: PlanBuilder, pods: _Pods) -> None:
+    """Request the kubelet's Events of the first pod whose status has no reason, when it is time."""
+    observed, heard = builder.observed, builder.observed.heard
     for pod, cause in pods.found:
         moment = asks(pod, cause)
         if moment is None:
             continue
         if heard is not None and heard.pod == pod.metadata.uid:
             moment = heard.again
-        if snapshot.now >= moment:
-            draft.inquire = pod
-        draft.wake(moment)
+        if observed.now >= moment:
+            builder.inquire = pod
+        builder.wake(moment)
         return
 
 
-def _count(draft: Draft, pods: _Pods) -> str:
-    missing, total = pods.not_running, draft.snapshot.job.size
+def _tell(builder: PlanBuilder, replicas: list[ObservedReplica], pods: _Pods) -> None:
+    wait = _blocked(builder) or _gated(builder) or _pod(pods, Rank.ENDING) or _structure(builder, replicas, pods)
+    wait = wait or _pod(pods, Rank.UNREADY) or _restart(builder)
+    if wait is None:
+        _set_condition(builder, _Wait(WAITING_FOR_PODS, ""), _count(builder, pods))
+    else:
+        who = f"{wait.pod}{f' and {wait.more} more' if wait.more else ''}: {wait.reason}: " if wait.pod else ""
+        tail = since(wait.since)
+        head = f"{_count(builder, pods)}; {who}"
+        _set_condition(builder, wait, head + shorten(wait.message, LONGEST - len(head) - len(tail)) + tail)
+
+
+def _count(builder: PlanBuilder, pods: _Pods) -> str:
+    missing, total = pods.not_running, builder.observed.job.size
     state = "running" if missing else "ready"
     missing = missing or len(pods.found)
     if total == 1:
@@ -164,50 +187,51 @@ def _count(draft: Draft, pods: _Pods) -> str:
     return f"{missing} of {total} pods {'is' if missing == 1 else 'are'} not {state}"
 
 
-def _blocked(draft: Draft) -> _Wait | None:
-    said = find(draft.status.conditions, "Blocked")
-    if said is None or said.status != "True" or draft.creations:  # they may succeed now
+def _blocked(builder: PlanBuilder) -> _Wait | None:
+    condition = find(builder.status.conditions, "Blocked")
+    if condition is None or condition.status != "True" or builder.creations:  # creation is tried again now
         return None
-    return _Wait(said.reason, said.message, said.last_transition_time)
+    return _Wait(condition.reason, condition.message, condition.last_transition_time)
 
 
-def _cache(draft: Draft) -> _Wait | None:
-    said = find(draft.status.conditions, "WaitingForCache")
-    if said is None or said.status != "True":
-        return None
-    return _Wait("WaitingForCache", said.message, said.last_transition_time)
+def _gated(builder: PlanBuilder) -> _Wait | None:
+    """Return what an add-on with its own condition waits for."""
+    for kind in registry.conditions():
+        condition = find(builder.status.conditions, kind)
+        if condition is not None and condition.status == "True":
+            return _Wait(kind, condition.message, condition.last_transition_time)
+    return None
 
 
 def _pod(pods: _Pods, last: Rank) -> _Wait | None:
-    told = [(pod, cause) for pod, cause in pods.found if cause.reason and cause.rank <= last]
-    first = min(told, key=lambda one: one[1].rank, default=None)  # the first of them, in the order of replicas
+    reported = [(pod, cause) for pod, cause in pods.found if cause.reason and cause.rank <= last]
+    first = min(reported, key=lambda one: one[1].rank, default=None)  # the first, in the order of replicas
     if first is None:
         return None
     pod, cause = first
-    same = sum(other.reason == cause.reason for _, other in told)
-    return _Wait(cause.reason, cause.words, cause.since, pod.metadata.name, same - 1)
+    same = sum(other.reason == cause.reason for _, other in reported)
+    return _Wait(cause.reason, cause.message, cause.since, pod.metadata.name, same - 1)
 
 
-def _structure(draft: Draft, sightings: list[Sighting], pods: _Pods) -> _Wait | None:
-    """What keeps pods from being created, and what those that are there do meanwhile."""
-    made, texts = draft.snapshot.job.made, list(_roles(draft, sightings, pods))
-    reason = "WaitingForRole"
-    if not texts and code.is_wanted(made) and not code.revision(made) and pods.absent and pods.found:
-        first = pods.found[0][0].metadata.name
-        reason, texts = "WaitingForCode", [f"the other pods wait for the commit that {first} fetches (codeSource)"]
+def _structure(builder: PlanBuilder, replicas: list[ObservedReplica], pods: _Pods) -> _Wait | None:
+    """Return what blocks the creation of pods, and what the existing ones do."""
+    reason, texts = "WaitingForRole", list(_roles(builder, replicas, pods))
+    gate = next((gate for gate in builder.gates if gate.reason), None)
+    if not texts and gate is not None and pods.absent:
+        reason, texts = gate.reason, [gate.message]
     starting = next(((pod, cause) for pod, cause in pods.found if cause.reason and cause.rank is Rank.STARTING), None)
     if starting is not None:
         pod, cause = starting
-        texts.append(f"{pod.metadata.name}: {cause.reason}: {cause.words}")
+        texts.append(f"{pod.metadata.name}: {cause.reason}: {cause.message}")
         reason = reason if len(texts) > 1 else cause.reason
-    return _Wait(reason, "; ".join(texts), draft.status.start_time) if texts else None
+    return _Wait(reason, "; ".join(texts), builder.status.start_time) if texts else None
 
 
-def _roles(draft: Draft, sightings: list[Sighting], pods: _Pods) -> Iterator[str]:
-    """Each role that waits for another by dependsOn."""
-    job, missing = draft.snapshot.job, {sighting.replica.role for sighting in pods.absent}
+def _roles(builder: PlanBuilder, replicas: list[ObservedReplica], pods: _Pods) -> Iterator[str]:
+    """Return a text for each role that waits for another by dependsOn."""
+    job, missing = builder.observed.job, {seen.replica.role for seen in pods.absent}
     waiting = [role for role in job.roles.values() if role.name in missing and role.depends_on]
-    progress = tally.progress(job, sightings) if waiting else {}
+    progress = replica_status.progress(job, replicas) if waiting else {}
     names = {name.lower(): name for name in job.roles}
     for role in waiting:
         dependency = waits_for(role.depends_on, progress)
@@ -218,55 +242,58 @@ def _roles(draft: Draft, sightings: list[Sighting], pods: _Pods) -> Iterator[str
             yield f"{role.name} waits for {upstream} to be {phase} (dependsOn; {reached} of {counts.replicas} so far)"
 
 
-def _restart(draft: Draft) -> _Wait | None:
-    said = find(draft.status.conditions, "Restarting")
-    if said is None or said.status != "True":
+def _restart(builder: PlanBuilder) -> _Wait | None:
+    condition = find(builder.status.conditions, "Restarting")
+    if condition is None or condition.status != "True":
         return None
-    return _Wait(said.reason, said.message)
+    return _Wait(condition.reason, condition.message)
 
 
-def _all_ready(draft: Draft, sightings: list[Sighting]) -> None:
-    draft.set(message="")
-    if find(draft.status.conditions, PODS_READY) is None:
-        return  # a job that ran before this condition existed need not be written for it
-    running = sum(not one.succeeded and one.replica not in draft.given_up for one in sightings)
+def _all_ready(builder: PlanBuilder, replicas: list[ObservedReplica]) -> None:
+    builder.set(message="")
+    written = builder.observed.job.resource.status.conditions
+    if find(written, PODS_READY) is None and is_true(written, "Running"):
+        return  # do not write the status of a job that ran before this condition existed
+    running = sum(not seen.succeeded and seen.replica not in builder.given_up for seen in replicas)
     message = f"all {running} pods are ready" if running > 1 else "the pod is ready"
-    draft.condition(PODS_READY, True, PODS_READY, message)
+    builder.condition(PODS_READY, True, PODS_READY, message)
 
 
-def _say(draft: Draft, wait: _Wait, message: str) -> None:
-    if _is_held_back(draft, wait, message):
-        written = draft.snapshot.job.made.status
-        draft.set(reason=written.reason, message=written.message)
+def _set_condition(builder: PlanBuilder, wait: _Wait, message: str) -> None:
+    if _is_held_back(builder, wait, message):
+        written = builder.observed.job.resource.status
+        builder.set(reason=written.reason, message=written.message)
         return
-    generation = draft.snapshot.job.made.metadata.generation
+    generation = builder.observed.job.resource.metadata.generation
     new = Condition(
         type=PODS_READY, status="False", reason=wait.reason, message=message, observed_generation=generation
     )
-    conditions = set_condition(draft.status.conditions, new, draft.snapshot.now)
-    draft.set(conditions=conditions, reason=wait.reason, message=headline(wait.reason, wait.words))
+    conditions = set_condition(builder.status.conditions, new, builder.observed.now)
+    builder.set(conditions=conditions, reason=wait.reason, message=headline(wait.reason, wait.message))
 
 
-def _is_held_back(draft: Draft, wait: _Wait, message: str) -> bool:
-    """Whether the text stays as it is written: nothing else changes, and it was changed a moment ago."""
-    made, now, told_at = draft.snapshot.job.made, draft.snapshot.now, draft.snapshot.told_at
-    old = find(made.status.conditions, PODS_READY)
-    if old is None or old.status != "False" or draft.creations or _differs(draft, made):
+def _is_held_back(builder: PlanBuilder, wait: _Wait, message: str) -> bool:
+    """Return whether the message is kept: nothing else changes, and it was changed recently."""
+    resource = builder.observed.job.resource
+    now = builder.observed.now
+    message_written_at = builder.observed.message_written_at
+    old = find(resource.status.conditions, PODS_READY)
+    if old is None or old.status != "False" or builder.creations or _differs(builder, resource):
         return False
     if (old.reason, old.message) == (wait.reason, message):
         return True
     alike = (old.reason, _without_numbers(old.message)) == (wait.reason, _without_numbers(message))
-    if told_at is None:
+    if message_written_at is None:
         return alike
-    free = later(told_at, REFRESH if alike else PAUSE)
-    draft.wake(free)
+    free = later(message_written_at, REFRESH if alike else PAUSE)
+    builder.wake(free)
     return now < free
 
 
-def _differs(draft: Draft, made: TrainingJob) -> bool:
-    """Whether the status is to be written anyhow."""
-    same_text = {"reason": made.status.reason, "message": made.status.message}
-    return bool(msgspec.structs.replace(draft.status, **same_text) != made.status)
+def _differs(builder: PlanBuilder, resource: TrainingJob) -> bool:
+    """Return whether the status is written in any case."""
+    same_text = {"reason": resource.status.reason, "message": resource.status.message}
+    return bool(msgspec.structs.replace(builder.status, **same_text) != resource.status)
 
 
 def _without_numbers(text: str) -> str:
@@ -274,7 +301,7 @@ def _without_numbers(text: str) -> str:
 
 
 def is_waiting(status: JobStatus) -> bool:
-    """Whether the status says that the job waits for pods."""
-    said = find(status.conditions, PODS_READY)
+    """Return whether the status says that the job waits for pods."""
+    condition = find(status.conditions, PODS_READY)
     over = is_finished(status.conditions) or is_true(status.conditions, "Suspended")
-    return said is not None and said.status == "False" and not over
+    return condition is not None and condition.status == "False" and not over

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.fleet import Fleet
-from harness.proxied import ProxiedOperator
-from harness.stage import Stage
+from harness.drivers.environment import Stage
+from harness.drivers.proxied_operator import ProxiedOperator
+from harness.scenarios.many_jobs import Fleet
 
 
 @pytest.fixture

@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import Callable
 
-from harness.connection import MERGE_PATCH
-from harness.fleet import Fleet
-from harness.proxied import ProxiedOperator
-from harness.stage import Stage, times
+from harness.drivers.api_connection import MERGE_PATCH
+from harness.drivers.environment import Stage, times
+from harness.drivers.proxied_operator import ProxiedOperator
+from harness.scenarios.many_jobs import Fleet
 from testbed.faultproxy import AnswerInstead, Match
 from testbed.waiting import until, working_seconds
 
@@ -23,7 +23,7 @@ def test_no_edit_of_a_user_is_lost(
     record_property("repetitions", edits)
     operator.proxy.inject(Match(verb="patch", resource="tfjobs", times=20), AnswerInstead(409))
     fleet.create(["edited"], {"Worker": 2}, restartScope="Replica")
-    server = ready_stage.sightings.connection
+    server = ready_stage.watcher.connection
 
     async def edit() -> None:
         for number in range(edits):

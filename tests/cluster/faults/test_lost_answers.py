@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from harness.fleet import Fleet
-from harness.proxied import ProxiedOperator
-from harness.stage import Stage, times
+from harness.drivers.environment import Stage, times
+from harness.drivers.proxied_operator import ProxiedOperator
+from harness.scenarios.many_jobs import Fleet
 from testbed.faultproxy import AnswerAfterCommit, DropAfterCommit, Match
 
 PODS = 4
@@ -28,7 +28,7 @@ def test_a_pod_whose_creation_went_unanswered_is_recognised(
 
 def test_a_stranger_of_the_same_name_is_never_adopted(ready_stage: Stage, fleet: Fleet) -> None:
     """The job says what is in its way, and goes on when it is gone."""
-    server = ready_stage.sightings.connection
+    server = ready_stage.watcher.connection
     container = {"name": "main", "image": "none"}
     spec = {"nodeName": ready_stage.node, "containers": [container]}
     stranger = server.create(fleet.pods_path, {"metadata": {"name": "blocked-worker-1"}, "spec": spec})

@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import Callable
 
-from harness.fleet import Fleet
-from harness.proxied import ProxiedOperator
-from harness.stage import Stage, times
-from harness.world import job_body
+from harness.drivers.environment import Stage, times
+from harness.drivers.proxied_operator import ProxiedOperator
+from harness.scenarios.driver import job_body
+from harness.scenarios.many_jobs import Fleet
 from kubedl.training.labels import ATTEMPT
 from testbed.api import ApiError, Object
 
@@ -21,7 +21,7 @@ def test_a_job_is_made_again_under_its_name(
 ) -> None:
     """Every new job gets pods of its own, no old one is adopted, and nothing is left in the end."""
     record_property("repetitions", len(NAMES) * ROUNDS)
-    server, services = ready_stage.sightings.connection, f"/api/v1/namespaces/{fleet.namespace}/services"
+    server, services = ready_stage.watcher.connection, f"/api/v1/namespaces/{fleet.namespace}/services"
     # Gone at once when deleted: kubelets have no part in this.
     template = {
         "spec": {
@@ -70,7 +70,7 @@ def test_a_job_is_made_again_under_its_name(
 
 
 def _left(stage: Stage, namespace: str) -> int:
-    return sum(len(stage.sightings.all(kind, namespace)) for kind in ("tfjobs", "pods", "services"))
+    return sum(len(stage.watcher.all(kind, namespace)) for kind in ("tfjobs", "pods", "services"))
 
 
 def _own(fleet: Fleet) -> int:

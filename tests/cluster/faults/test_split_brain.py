@@ -6,13 +6,13 @@ from contextlib import ExitStack, contextmanager
 
 import pytest
 
-from harness.fleet import Fleet
-from harness.proxied import ProxiedOperator
-from harness.stage import Stage, times
+from harness.drivers.environment import Stage, times
+from harness.drivers.proxied_operator import ProxiedOperator
+from harness.scenarios.many_jobs import Fleet
 from testbed import namespaces
 from testbed.api import Api
 from testbed.cluster import Cluster
-from testbed.faultproxy.exchange import Call
+from testbed.faultproxy.handler import Call
 from testbed.waiting import until
 
 PAIRS = times(2, 6)  # of operators, each with a lease of its own

@@ -2,10 +2,10 @@
 
 from collections.abc import Awaitable, Callable
 
-from harness.connection import Connection
-from harness.fleet import Fleet
-from harness.proxied import ProxiedOperator
-from harness.stage import Stage, times
+from harness.drivers.api_connection import Connection
+from harness.drivers.environment import Stage, times
+from harness.drivers.proxied_operator import ProxiedOperator
+from harness.scenarios.many_jobs import Fleet
 from testbed.api import Object
 from testbed.faultproxy import DelayEvents, MatchEvents
 
@@ -49,7 +49,7 @@ def test_a_delete_hits_only_the_pod_that_was_seen(
     operator.proxy.inject(MatchEvents(resource="pods", times=None), DelayEvents(3600))
     originals = fleet.pods()
     fleet.take(originals)
-    ready_stage.sightings.connection.each(originals.values(), _remake(ready_stage.sightings.connection, fleet))
+    ready_stage.watcher.connection.each(originals.values(), _remake(ready_stage.watcher.connection, fleet))
     fleet.until(
         "the others to be seen", lambda: _uids(fleet).isdisjoint(_uids_of(originals)) and len(fleet.pods()), JOBS * PODS
     )

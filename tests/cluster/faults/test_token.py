@@ -7,10 +7,10 @@ from signal import SIGKILL
 
 import yaml
 
-from harness.connection import Connection
-from harness.fleet import Fleet
-from harness.operator import kubeconfig_of
-from harness.stage import Stage, times
+from harness.drivers.api_connection import Connection
+from harness.drivers.environment import Stage, times
+from harness.drivers.operator_process import kubeconfig_of
+from harness.scenarios.many_jobs import Fleet
 from testbed.waiting import until
 
 BINDINGS = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
@@ -22,13 +22,13 @@ def test_a_rotated_token_is_read_again(
 ) -> None:
     """Each token dies with the Secret that it is bound to; the operator goes on with the next one."""
     record_property("repetitions", ROUNDS)
-    server = ready_stage.sightings.connection
+    server = ready_stage.watcher.connection
     file = tmp_path / "token"
     _account(server, namespace)
     _new_token(server, namespace, 0, file)
     kubeconfig = _with_token_file(Path(kubeconfig_of(ready_stage.cluster, "kubedl-operator")), file, tmp_path)
     arguments = ["--kubeconfig", str(kubeconfig), "--address", "127.0.0.1:0", "--no-leader-election"]
-    child = ready_stage.nursery.start([*arguments, "--namespace", namespace], tmp_path / "operator.log")
+    child = ready_stage.forkserver.start([*arguments, "--namespace", namespace], tmp_path / "operator.log")
     fleet = Fleet(ready_stage, namespace)
     try:
         for number in range(ROUNDS):

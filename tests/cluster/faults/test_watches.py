@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from harness.fleet import Fleet
-from harness.proxied import ProxiedOperator
-from harness.stage import FULL, Stage, times
+from harness.drivers.environment import FULL, Stage, times
+from harness.drivers.proxied_operator import ProxiedOperator
+from harness.scenarios.many_jobs import Fleet
 from testbed.faultproxy import DropEvents, Freeze, Match, MatchEvents, SendGone
 from testbed.faults import Faults
 from testbed.waiting import until

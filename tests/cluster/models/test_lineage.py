@@ -11,11 +11,11 @@ import pytest
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
-from harness.packer import packed, write_model
-from harness.registry import RealRegistry, real_registry
-from harness.registryproxy import registry_proxy
-from harness.stage import FULL
-from kubedl.models.order import Answer, Order, Origin
+from harness.drivers.environment import FULL
+from harness.drivers.packer_process import packed, write_model
+from harness.drivers.registry import RealRegistry, real_registry
+from harness.drivers.registry_fault_proxy import registry_proxy
+from kubedl.models.pack_protocol import Origin, PackRequest, PackResult
 from testbed import tools
 from testbed.shell import attempt, run
 from tests.unit.models.packer.signers import openssl_verifies, write_key
@@ -40,25 +40,25 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealRegistry]
 
 
 @pytest.fixture
-def order(registry: RealRegistry, tmp_path: Path, request: pytest.FixtureRequest) -> Order:
+def order(registry: RealRegistry, tmp_path: Path, request: pytest.FixtureRequest) -> PackRequest:
     """With a key."""
     write_model(tmp_path / "model", 2, 1 << 20)
     key = write_key(tmp_path / "key", "pass word")
     name = request.node.name.replace("_", "-")
     place = f"{registry.address}/{name}"
-    return Order(
+    return PackRequest(
         str(tmp_path / "model"), place, "v1", "ns", "resnet", "mv-1", insecure=True, signing_key=key, origin=ORIGIN
     )
 
 
-def image_of(order: Order, directory: Path) -> Answer:
+def image_of(order: PackRequest, directory: Path) -> PackResult:
     code, answer = packed(order, directory)
     assert code == 0, answer
     assert answer is not None
     return answer
 
 
-def name_of(order: Order) -> str:
+def name_of(order: PackRequest) -> str:
     return order.repository.partition("/")[2]
 
 
@@ -75,7 +75,7 @@ def said(registry: RealRegistry, repository: str, digest: str) -> dict[str, byte
     return found
 
 
-def test_an_image_leads_back_to_its_job(registry: RealRegistry, order: Order, tmp_path: Path) -> None:
+def test_an_image_leads_back_to_its_job(registry: RealRegistry, order: PackRequest, tmp_path: Path) -> None:
     """Through the tag that this registry, which keeps no list of referrers, has instead."""
     answer = image_of(msgspec.structs.replace(order, signing_key=""), tmp_path)
     found = said(registry, name_of(order), answer.digest)
@@ -93,7 +93,7 @@ def test_an_image_leads_back_to_its_job(registry: RealRegistry, order: Order, tm
     assert all(b"hidden" not in content for content in found.values())
 
 
-def test_openssl_confirms_the_signature(registry: RealRegistry, order: Order, tmp_path: Path) -> None:
+def test_openssl_confirms_the_signature(registry: RealRegistry, order: PackRequest, tmp_path: Path) -> None:
     answer = image_of(order, tmp_path)
     assert answer.signed
     manifest = registry.manifest(name_of(order), f"{answer.digest.replace(':', '-')}.sig")
@@ -105,7 +105,7 @@ def test_openssl_confirms_the_signature(registry: RealRegistry, order: Order, tm
     assert openssl_verifies(Path(order.signing_key) / "cosign.pub", payload, signature, tmp_path)
 
 
-def test_signed_again_nothing_is_sent(registry: RealRegistry, order: Order, tmp_path: Path) -> None:
+def test_signed_again_nothing_is_sent(registry: RealRegistry, order: PackRequest, tmp_path: Path) -> None:
     with registry_proxy(registry.address) as proxy:
         order = msgspec.structs.replace(order, repository=f"{proxy.address}/{name_of(order)}")
         image_of(order, tmp_path)
@@ -114,7 +114,7 @@ def test_signed_again_nothing_is_sent(registry: RealRegistry, order: Order, tmp_
         assert {request.method for request in proxy.passed} == {"HEAD", "GET"}
 
 
-def test_a_key_that_cannot_be_used_costs_no_upload(registry: RealRegistry, order: Order, tmp_path: Path) -> None:
+def test_a_key_that_cannot_be_used_costs_no_upload(registry: RealRegistry, order: PackRequest, tmp_path: Path) -> None:
     (tmp_path / "key" / "cosign.password").write_text("wrong")
     code, answer = packed(order, tmp_path)
     assert answer is not None
@@ -124,7 +124,7 @@ def test_a_key_that_cannot_be_used_costs_no_upload(registry: RealRegistry, order
 
 
 @pytest.mark.skipif(not FULL, reason="building cosign takes minutes: `make prove-models` does")
-def test_cosign_confirms_signature_and_statement(order: Order, tmp_path: Path) -> None:
+def test_cosign_confirms_signature_and_statement(order: PackRequest, tmp_path: Path) -> None:
     """A key that cosign itself has made, and its own word about image and provenance; of another key it is no."""
     cosign = str(tools.binary("cosign"))
     for name in ("own", "other"):

@@ -14,15 +14,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from harness.packer import Packer, packed, write_model, write_shard
-from harness.packing import ENDS, FAULTS, REFUSED, Ground, disturbed, drawn, ground, killed
-from harness.registry import RealRegistry, real_registry
-from harness.registryproxy import Fault, registry_proxy
-from kubedl.models.order import Answer, Order, Origin
-from kubedl.models.packer import patience
-from kubedl.models.packer.address import parse
+from harness.drivers.packer_process import Packer, packed, write_model, write_shard
+from harness.drivers.registry import RealRegistry, real_registry
+from harness.drivers.registry_fault_proxy import Fault, registry_proxy
+from harness.experiments.packer_chaos import ENDS, FAULTS, REFUSED, Ground, disturbed, drawn, ground, killed
+from kubedl.models.pack_protocol import Origin, PackRequest, PackResult
 from kubedl.models.packer.pack import pack
-from kubedl.models.packer.registry import Registry
+from kubedl.oci import retry
+from kubedl.oci.reference import parse_reference
+from kubedl.oci.registry import Registry
 from testbed.instance import Instance
 from testbed.pki import Authority
 from testbed.shell import run
@@ -53,13 +53,13 @@ def model(tmp_path: Path) -> Path:
     return root
 
 
-def order_for(registry: RealRegistry, model: Path, repository: str, tag: str = "v1") -> Order:
+def order_for(registry: RealRegistry, model: Path, repository: str, tag: str = "v1") -> PackRequest:
     origin = Origin(job_kind="TFJob", job_uid="4e2a")
     place = f"{registry.address}/{repository}"
-    return Order(str(model), place, tag, "ns", "resnet", "mv-1", insecure=True, origin=origin)
+    return PackRequest(str(model), place, tag, "ns", "resnet", "mv-1", insecure=True, origin=origin)
 
 
-def image_of(order: Order, directory: Path, environment: Mapping[str, str] | None = None) -> Answer:
+def image_of(order: PackRequest, directory: Path, environment: Mapping[str, str] | None = None) -> PackResult:
     code, answer = packed(order, directory, environment)
     assert code == 0, answer
     assert answer is not None
@@ -231,7 +231,7 @@ def test_a_cut_after_more_than_our_patience_is_a_cut_like_any_other(
     registry: RealRegistry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Five minutes are made four seconds, and what may take an hour takes five."""
-    monkeypatch.setattr(patience, "GIVE_UP", 4.0)
+    monkeypatch.setattr(retry, "GIVE_UP", 4.0)
     size, cut = 32 << 20, 20 << 20
     write_shard(tmp_path / "weights", size, "late")
     cuts = [Fault(delay=5.0, cut_after=cut)]
@@ -239,7 +239,7 @@ def test_a_cut_after_more_than_our_patience_is_a_cut_like_any_other(
         proxy.rule = lambda method, _, size: cuts.pop() if cuts and method == "PATCH" and size > cut else None
         order = order_for(registry, tmp_path / "weights", "late")
         order = msgspec.structs.replace(order, repository=f"{proxy.address}/late")
-        with Registry(parse(order.repository, order.tag), insecure=True) as client:
+        with Registry(parse_reference(order.repository, order.tag), insecure=True) as client:
             answer = pack(order, client)
     assert cuts == []
     assert registry.digest("late", "v1") == answer.digest

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.installation import Installation, installed
+from harness.drivers.installation import Installation, installed
 from testbed.cluster import Cluster
 
 HERE = Path(__file__).parent

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from harness.front import TLSFront
-from harness.installation import NAMESPACE, RESTRICTED, installed, make_namespace
+from harness.drivers.installation import NAMESPACE, RESTRICTED, installed, make_namespace
+from harness.drivers.tls_front import TLSFront
 from testbed import namespaces
 from testbed.api import is_true
 from testbed.cluster import Cluster
@@ -34,7 +34,7 @@ def test_the_image_is_ready_behind_a_bare_authority(
     cluster: Cluster, base_image: str, tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
     """Both replicas are ready and a job runs to its end; with Python's own defaults they would trust nobody there."""
-    authority, host = BareAuthority.made(), cluster.instance.gateway
+    authority, host = BareAuthority.create(), cluster.instance.gateway
     with (
         TLSFront(cluster, served_by(authority, tmp_path, hosts=[host]), host=host) as front,
         _published(cluster, authority),

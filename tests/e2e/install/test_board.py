@@ -6,9 +6,9 @@ from collections.abc import Callable
 import yaml
 
 from devtools.dashboard import RATE, panels
-from harness.helm import CHART
-from harness.installation import RESTRICTED, Installation
-from harness.prometheus import RealPrometheus
+from harness.drivers.helm import CHART
+from harness.drivers.installation import RESTRICTED, Installation
+from harness.drivers.prometheus import RealPrometheus
 from testbed import namespaces
 from testbed.api import Object
 from testbed.waiting import until

@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from harness.installation import CLUSTER_ROLES, NAMESPACE, OPERATOR, RESTRICTED, Installation, installed
+from harness.drivers.installation import CLUSTER_ROLES, NAMESPACE, OPERATOR, RESTRICTED, Installation, installed
 from testbed import namespaces
 from testbed.api import Object, is_true
 from testbed.cluster import Cluster

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import NamedTuple
 
-from harness import audit
-from harness.installation import NAMESPACE, RESTRICTED, USER, Installation
-from harness.stage import times
+from harness.drivers import audit_log
+from harness.drivers.environment import times
+from harness.drivers.installation import NAMESPACE, RESTRICTED, USER, Installation
 from testbed import namespaces
 from testbed.api import Object
 from testbed.waiting import stolen_seconds, until
@@ -57,9 +57,9 @@ def test_another_goes_on_when_the_leader_is_killed(
 ) -> None:
     """Within 20 seconds, and no pod is made twice: both by the audit log."""
 
-    def fall(found: Takeovers, leader: Object, fell: audit.Moment) -> None:
+    def fall(found: Takeovers, leader: Object, fell: audit_log.Moment) -> None:
         containers.kill(installation.cluster, leader)
-        dead = audit.now() + UNDER_WAY
+        dead = audit_log.now() + UNDER_WAY
         # It may be the same pod: its next container stands in line as the other pod does.
         found.gaps.append(_until_written(installation, fell, lambda write: write.at > dead))
 
@@ -74,15 +74,15 @@ def test_a_leader_that_was_frozen_has_nothing_more_to_say(
 ) -> None:
     """Another writes within 20 seconds; who wakes up ends without a write, and no pod is made twice."""
 
-    def fall(found: Takeovers, leader: Object, fell: audit.Moment) -> None:
+    def fall(found: Takeovers, leader: Object, fell: audit_log.Moment) -> None:
         gap, woke = _frozen(installation, leader, fell)
         found.gaps.append(gap)
         # Whoever comes after it in the same pod does not lead while the other does.
-        for write in audit.writes(installation.cluster, USER, woke, leases=True):
+        for write in audit_log.writes(installation.cluster, USER, woke, leases=True):
             if write.pod == leader["metadata"]["name"]:
-                found.late += write.resource != audit.LEASES
+                found.late += write.resource != audit_log.LEASES
                 # One that was ready to go is refused, since it names a version that another has written since.
-                found.renewed += write.resource == audit.LEASES and write.code < REFUSED
+                found.renewed += write.resource == audit_log.LEASES and write.code < REFUSED
 
     found = _rounds(installation, base_image, fall)
     _record(found, record_property)
@@ -101,50 +101,52 @@ def _record(found: Takeovers, record_property: Record) -> None:
 
 
 def _rounds(
-    installation: Installation, image: str, fall: Callable[[Takeovers, Object, audit.Moment], None]
+    installation: Installation, image: str, fall: Callable[[Takeovers, Object, audit_log.Moment], None]
 ) -> Takeovers:
     """One leader after the other falls, under load."""
-    cluster, since, found = installation.cluster, audit.now(), Takeovers()
+    cluster, since, found = installation.cluster, audit_log.now(), Takeovers()
     with namespaces.fresh(cluster.api, "team", RESTRICTED) as namespace:
         team = Team(cluster, namespace)
         began = time.monotonic()
         with _load(team, image):
             for _ in range(ROUNDS):
                 leader = installation.until_led(deadline=180)
-                fall(found, leader, audit.now())
+                fall(found, leader, audit_log.now())
                 # A container that ends often is restarted later each time, which would be measured too.
                 cluster.api.delete(f"/api/v1/namespaces/{NAMESPACE}/pods/{leader['metadata']['name']}")
         found.seconds = time.monotonic() - began
         until("every job to be done", lambda: set(team.states()) == {"Succeeded"}, deadline=300, interval=1)
-        for write in audit.writes(cluster, USER, since):
+        for write in audit_log.writes(cluster, USER, since):
             if (write.namespace, write.verb, write.resource, write.code) == (namespace, "create", "pods", 201):
                 found.pods[write.name] += 1
     return found
 
 
-def _frozen(installation: Installation, leader: Object, fell: audit.Moment) -> tuple[Gap, audit.Moment]:
+def _frozen(installation: Installation, leader: Object, fell: audit_log.Moment) -> tuple[Gap, audit_log.Moment]:
     """The time without a leader, and when the frozen one woke up, which has ended since."""
     cluster, name = installation.cluster, leader["metadata"]["name"]
     containers.send(cluster, leader, signal.SIGSTOP)
     try:
         gap = _takeover(installation, leader, fell)
-        until("its time to be over", lambda: (audit.now() - fell).total_seconds() > FROZEN, deadline=2 * FROZEN)
-        woke = audit.now()
+        until("its time to be over", lambda: (audit_log.now() - fell).total_seconds() > FROZEN, deadline=2 * FROZEN)
+        woke = audit_log.now()
     finally:
         containers.send(cluster, leader, signal.SIGCONT)
     until("it to have ended", lambda: _restarts(installation, name) > _count(leader), deadline=60)
     return gap, woke
 
 
-def _takeover(installation: Installation, leader: Object, fell: audit.Moment) -> Gap:
+def _takeover(installation: Installation, leader: Object, fell: audit_log.Moment) -> Gap:
     """The time until somebody else wrote."""
     fallen = leader["metadata"]["name"]
     return _until_written(installation, fell, lambda write: write.pod != fallen)
 
 
-def _until_written(installation: Installation, fell: audit.Moment, counts: Callable[[audit.Write], bool]) -> Gap:
-    def first() -> audit.Write:
-        found = [write for write in audit.writes(installation.cluster, USER, fell) if counts(write)]
+def _until_written(
+    installation: Installation, fell: audit_log.Moment, counts: Callable[[audit_log.Write], bool]
+) -> Gap:
+    def first() -> audit_log.Write:
+        found = [write for write in audit_log.writes(installation.cluster, USER, fell) if counts(write)]
         if not found:
             raise TimeoutError("nobody has written")
         return found[0]

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from datetime import timedelta
 
-from harness import audit
-from harness.installation import RESTRICTED, USER, Installation
+from harness.drivers import audit_log
+from harness.drivers.installation import RESTRICTED, USER, Installation
 from testbed import namespaces
 from testbed.waiting import until
 from tests.e2e.install.jobs import Team, job
@@ -20,7 +20,7 @@ def test_a_job_that_restricted_refuses_says_so_and_waits(
     cluster = installation.cluster
     with namespaces.fresh(cluster.api, "team", RESTRICTED) as namespace:
         team = Team(cluster, namespace)
-        since = audit.now()
+        since = audit_log.now()
         team.create(
             job("fits", base_image, "python3", "-c", "print(sum(range(10)))"),
             job("breaks", base_image, security={"privileged": True, "allowPrivilegeEscalation": True}),
@@ -31,9 +31,9 @@ def test_a_job_that_restricted_refuses_says_so_and_waits(
             deadline=60,
         )
         until("the other to succeed", lambda: team.states()["Succeeded"] == 1, deadline=120)
-        until("a minute to pass", lambda: (audit.now() - since).total_seconds() > WATCHED, deadline=2 * WATCHED)
+        until("a minute to pass", lambda: (audit_log.now() - since).total_seconds() > WATCHED, deadline=2 * WATCHED)
         over = since + timedelta(seconds=WATCHED)
-        writes = [write for write in audit.writes(cluster, USER, since) if write.at < over]
+        writes = [write for write in audit_log.writes(cluster, USER, since) if write.at < over]
         tries = [write for write in writes if write.namespace == namespace]
         refused = [write for write in tries if (write.verb, write.resource, write.code) == ("create", "pods", 403)]
         record_property("tries", len(refused))

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from harness.installation import DEFINITIONS, RESTRICTED, Installation, first_chart, installed
-from harness.stage import times
+from harness.drivers.environment import times
+from harness.drivers.installation import DEFINITIONS, RESTRICTED, Installation, first_chart, installed
 from testbed import namespaces
 from testbed.cluster import Cluster
 from testbed.errors import TestbedError

@@ -2,13 +2,13 @@
 
 import asyncio
 
-from harness.operator import USER, kubeconfig_of
+from harness.drivers.operator_process import USER, kubeconfig_of
 from kubedl.api.model import BuildProgress
 from kubedl.kube import credentials
 from kubedl.kube.client import Client
-from kubedl.models.inquiry import Heard, ask
-from kubedl.wire.core import PODS
-from kubedl.wire.meta import Key
+from kubedl.kube.types.core import PODS
+from kubedl.kube.types.meta import ObjectKey
+from kubedl.models.build_diagnostics import BuildDiagnostics, fetch_diagnostics
 from testbed.waiting import until
 from tests.builders import pod
 from tests.e2e.workspace import Workspace
@@ -24,16 +24,16 @@ async def test_progress_is_the_last_line_of_the_log(workspace: Workspace, base_i
     workspace.create("pods", body)
     workspace.running("build")
     until("it to speak", lambda: "progress" in workspace.heard("build"), deadline=30)
-    expected = Heard(progress=BuildProgress(bytes_done=5, bytes_total=10))
+    expected = BuildDiagnostics(progress=BuildProgress(bytes_done=5, bytes_total=10))
     async with asyncio.timeout(60):
         while await heard(workspace, "build") != expected:  # a slow kubelet is not waited for long: one asks again
             pass
 
 
-async def heard(workspace: Workspace, name: str) -> Heard:
+async def heard(workspace: Workspace, name: str) -> BuildDiagnostics:
     """What the operator is told."""
     client = Client(credentials.load(str(kubeconfig_of(workspace.cluster, USER))))
     try:
-        return await ask(client, await client.get(PODS, Key(workspace.namespace, name)))
+        return await fetch_diagnostics(client, await client.get(PODS, ObjectKey(workspace.namespace, name)))
     finally:
         await client.close()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import yaml
 
-from harness.operator import Operator
+from harness.drivers.operator_process import Operator
 from testbed.api import Object, is_true
 from testbed.waiting import until
 from tests.builders import pod

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from kubedl.models.order import ORDER_VARIABLE, Answer, Order
+from kubedl.models.pack_protocol import ORDER_VARIABLE, PackRequest, PackResult
 from tests.builders import pod
 from tests.e2e.workspace import Workspace
 
@@ -16,7 +16,7 @@ def test_a_model_is_packed_under_restricted_and_mounted(workspace: Workspace, ba
     cluster, registry = workspace.cluster, workspace.cluster.instance.registry
     raw = cluster.images.push_directory(tmp_path, "raw", workspace.namespace, registry)
     repository = f"{registry}/{workspace.namespace}/model"
-    order = Order("/data/saved", repository, "v1", workspace.namespace, "m", "mv", insecure=True)
+    order = PackRequest("/data/saved", repository, "v1", workspace.namespace, "m", "mv", insecure=True)
     builder = pod("packer", cluster.image("kubedl")).mounting_image(raw, "/data")
     body = builder.environment(**{ORDER_VARIABLE: msgspec.json.encode(order).decode()}).build()
     [container] = body["spec"]["containers"]
@@ -26,7 +26,7 @@ def test_a_model_is_packed_under_restricted_and_mounted(workspace: Workspace, ba
     workspace.create("pods", body)
     workspace.succeeded("packer")
     [container] = workspace.pod("packer")["status"]["containerStatuses"]
-    answer = msgspec.json.decode(container["state"]["terminated"]["message"], type=Answer)
+    answer = msgspec.json.decode(container["state"]["terminated"]["message"], type=PackResult)
     assert workspace.logs("packer").splitlines()[0].startswith("progress 0/")
     read = "cat /image/models/weights.txt /image/kubedl-model/weights.txt"
     reader = pod("reader", base_image).mounting_image(f"{repository}@{answer.digest}", "/image")

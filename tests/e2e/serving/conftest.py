@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.operator import Operator
-from testbed import namespaces
+from harness.drivers.operator_process import Operator
+from harness.drivers.prometheus import RealPrometheus
+from testbed import gateway, namespaces
 from testbed.cluster import Cluster
 from tests.e2e.serving import inferences
 from tests.e2e.serving.inferences import ObservedInference
@@ -13,10 +14,11 @@ from tests.e2e.workspace import Workspace
 
 
 @pytest.fixture(scope="session")
-def behind_gateway(two_nodes: Cluster) -> Cluster:
-    """A cluster that has a gateway."""
+def behind_gateway(two_nodes: Cluster, prometheus_port: int) -> Iterator[Cluster]:
+    """A cluster that has a gateway, and a Prometheus that looks at it."""
     two_nodes.add_gateway()
-    return two_nodes
+    with RealPrometheus(gateway.metrics(two_nodes.instance), port=prometheus_port):
+        yield two_nodes
 
 
 @pytest.fixture

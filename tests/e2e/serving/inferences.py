@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
-from harness.load import Load, Order
+from harness.drivers.load_generator import Load, Order
 from testbed import gateway
 from testbed.api import ApiError, Object, is_true
 from testbed.errors import DeadlineError
@@ -43,7 +43,7 @@ def template(image: str, *command: str, **variables: str) -> Object:
 
 def answering(name: str, image: str, weight: int = 100, **fields: object) -> Object:
     """A predictor that says who it is."""
-    made = template(image, "python3", f"{MOUNTED}/answering.py", NAME=name)
+    made = template(image, "python3", f"{MOUNTED}/fake_model_server.py", NAME=name)
     made["spec"]["containers"][0]["readinessProbe"] = {
         "httpGet": {"path": "/ready", "port": 8080},
         "periodSeconds": 1,

@@ -11,7 +11,7 @@ from tests.builders import pod
 from tests.e2e.models.observed_version import ObservedVersion, sums_of
 from tests.e2e.serving.flowers import PREDICT, QUESTION, TRAINED, is_right, mlserver, trained
 from tests.e2e.serving.inferences import SCRIPTS_MAP, ObservedInference, answering, template
-from tests.e2e.serving.stripping import is_stripped, stripped
+from tests.e2e.serving.no_image_volumes import is_stripped, stripped
 from tests.e2e.serving.versions import CLAIM, versions
 from tests.e2e.training import checkpoints
 from tests.e2e.workspace import Workspace

@@ -14,10 +14,10 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from harness.prometheus import RealPrometheus
-from kubedl.serving.analysis import Prometheus, UnmeasuredError
-from kubedl.serving.queries import ISTIO, TRAEFIK, Queries, Target
-from kubedl.serving.verdict import Figures
+from harness.drivers.prometheus import RealPrometheus
+from kubedl.serving.rollout.analysis import Metrics
+from kubedl.serving.rollout.prometheus import MetricsUnavailableError, Prometheus
+from kubedl.serving.rollout.promql import ISTIO, TRAEFIK, Queries, Target
 from testbed import tools
 
 TARGET = Target("team", "hello-a-next", 8080)
@@ -91,7 +91,7 @@ def played(*, grows: bool = True) -> Iterator[Played]:
             thread.join()
 
 
-async def asked(url: str, since: datetime, queries: Queries | None = None) -> Figures | None:
+async def asked(url: str, since: datetime, queries: Queries | None = None) -> Metrics | None:
     """What Prometheus says of a moment ago; None if it does not answer with numbers.
 
     A figure is three questions: what was scraped between two of them would count in one and not in the other.
@@ -99,8 +99,8 @@ async def asked(url: str, since: datetime, queries: Queries | None = None) -> Fi
     async with aiohttp.ClientSession() as session:
         source = Prometheus(session, url, *([queries] if queries is not None else []))
         try:
-            return await source.figures(TARGET, since, datetime.now(UTC) - timedelta(seconds=2))
-        except UnmeasuredError:
+            return await source.metrics(TARGET, since, datetime.now(UTC) - timedelta(seconds=2))
+        except MetricsUnavailableError:
             return None
 
 
@@ -180,4 +180,4 @@ async def test_a_question_that_prometheus_does_not_understand_is_no_figure() -> 
 async def test_a_version_that_nobody_has_asked_has_no_requests() -> None:
     with played() as gateway, RealPrometheus(gateway.address) as prometheus:
         other = Queries("sum(nothing)", "sum(nothing)", "sum(nothing)")
-        assert await asked(prometheus.url, datetime.now(UTC), other) == Figures(0, 0, None)
+        assert await asked(prometheus.url, datetime.now(UTC), other) == Metrics(0, 0, None)

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from harness.load import Report
-from harness.stage import times
+from harness.drivers.environment import times
+from harness.drivers.load_generator import Report
 from testbed.api import Object
 from testbed.waiting import until
 from tests.e2e.serving.inferences import ObservedInference, answering

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from harness.stage import times
+from harness.drivers.environment import times
 from testbed.api import Object
 from testbed.waiting import until, working_seconds
 from tests.e2e.serving.flowers import asked, mlserver, trained

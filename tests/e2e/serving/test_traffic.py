@@ -8,8 +8,8 @@ from functools import partial
 
 import pytest
 
-from harness.load import Report
-from harness.stage import times
+from harness.drivers.environment import times
+from harness.drivers.load_generator import Report
 from testbed.api import Object, is_true
 from testbed.waiting import stolen_seconds, until
 from tests.e2e.serving.inferences import ObservedInference, answering, fetch, within

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
-from harness.stage import times
+from harness.drivers.environment import times
 from testbed.api import Object
 from testbed.waiting import until, working_seconds
 from tests.e2e.serving.inferences import ObservedInference, answering

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.operator import Operator
+from harness.drivers.operator_process import Operator
 from tests.e2e.training import checkpoints
 from tests.e2e.training.jobs import Training
 from tests.e2e.training.observed import ObservedJob

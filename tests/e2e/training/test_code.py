@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from harness.operator import Operator
+from harness.drivers.operator_process import Operator
 from testbed.api import Object, is_true
 from testbed.errors import TestbedError
 from testbed.waiting import until

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from devtools.house import ROOT
 from devtools.kind_pages import IMAGE, can_run
-from harness.operator import Operator
+from devtools.lint_repo import ROOT
+from harness.drivers.operator_process import Operator
 from kubedl.training.kind import Kind
 from kubedl.training.kinds import all_kinds
 from testbed import namespaces

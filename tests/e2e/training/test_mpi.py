@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from harness import audit
-from harness.operator import USER
+from harness.drivers import audit_log
+from harness.drivers.operator_process import USER
 from tests.e2e.training.conftest import Submit
 from tests.e2e.training.jobs import INTEL, MPICH, OPEN_MPI_4, PI, Training
 from tests.e2e.training.observed import ObservedJob
@@ -28,7 +28,7 @@ def test_ranks_on_both_nodes_find_pi(submit: Submit, training: Training) -> None
 
 def test_a_launcher_that_fails_once_restarts_everybody(submit: Submit, tmp_path: Path) -> None:
     """As one attempt after the other: nothing of the second is made before the last of the first is gone."""
-    since = audit.now()
+    since = audit_log.now()
     (tmp_path / FAIL).touch()
     job = submit(PI)
     job.succeeded()
@@ -55,23 +55,23 @@ def said(job: ObservedJob) -> tuple[str, ...]:
     return found.groups()
 
 
-def pods_made(job: ObservedJob, since: audit.Moment) -> dict[str, list[audit.Moment]]:
+def pods_made(job: ObservedJob, since: audit_log.Moment) -> dict[str, list[audit_log.Moment]]:
     """When the operator made each pod."""
     return _moments(job, "create", USER, since)
 
 
-def pods_gone(job: ObservedJob, since: audit.Moment) -> dict[str, list[audit.Moment]]:
+def pods_gone(job: ObservedJob, since: audit_log.Moment) -> dict[str, list[audit_log.Moment]]:
     """When the kubelets had ended each pod that was told to go."""
-    found: dict[str, list[audit.Moment]] = {}
+    found: dict[str, list[audit_log.Moment]] = {}
     for node in NODES:
         for name, moments in _moments(job, "delete", f"system:node:{node}", since).items():
             found[name] = sorted([*found.get(name, ()), *moments])
     return found
 
 
-def _moments(job: ObservedJob, verb: str, user: str, since: audit.Moment) -> dict[str, list[audit.Moment]]:
-    found: dict[str, list[audit.Moment]] = {}
-    for write in audit.writes(job.workspace.cluster, user, since):
+def _moments(job: ObservedJob, verb: str, user: str, since: audit_log.Moment) -> dict[str, list[audit_log.Moment]]:
+    found: dict[str, list[audit_log.Moment]] = {}
+    for write in audit_log.writes(job.workspace.cluster, user, since):
         here = write.namespace == job.workspace.namespace and write.resource == "pods"
         if here and write.verb == verb and write.code < 300:
             found.setdefault(write.name, []).append(write.at)

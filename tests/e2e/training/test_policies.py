@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from harness.operator import Operator
+from harness.drivers.operator_process import Operator
 from testbed.api import Object, is_true
 from testbed.waiting import until
 from tests.builders import PodBuilder

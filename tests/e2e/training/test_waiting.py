@@ -6,7 +6,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from harness.operator import Operator
+from harness.drivers.operator_process import Operator
 from testbed import namespaces
 from testbed.api import Object
 from testbed.cluster import Cluster

@@ -2,8 +2,8 @@
 
 import pytest
 
-from kubedl.api.conditions import Condition, find, is_true, set_condition
-from kubedl.wire import codec
+from kubedl.api.conditions import Condition, find, is_true, set_condition, turned
+from kubedl.kube import codec
 from tests.training_builders import NOW, after
 
 OLD = (
@@ -57,3 +57,18 @@ def test_words_of_others_are_cut_to_what_the_server_takes() -> None:
     made = set_condition((), Condition(type="Failed", status="True", reason="r" * 2_000, message="é" * 40_000), NOW)
     assert codec.decode(codec.encode(made), tuple[Condition, ...]) == made
     assert (len(made[0].reason), len(made[0].message)) == (1_024, 32_768)
+
+
+@pytest.mark.parametrize(
+    ("after_it", "news"),
+    [
+        (Condition(type="Running", status="False", reason="B", message="other words"), False),
+        (Condition(type="Running", status="False", reason="C"), True),
+        (Condition(type="Running", status="True", reason="B"), True),
+        (Condition(type="Ready", status="True", reason="B"), True),
+    ],
+)
+def test_another_status_or_reason_is_news(after_it: Condition, news: bool) -> None:
+    """Other words about the same are none."""
+    assert turned(OLD, (after_it,), after_it.type) == (after_it if news else None)
+    assert turned(OLD, (), after_it.type) is None

@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
-from kubedl.api import model_storage, model_volumes
-from kubedl.api.model import NAME, REPOSITORY, TAG, ModelOutput, complaint
+from kubedl.api import model_storage
+from kubedl.api.model import NAME, REPOSITORY, TAG, ModelOutput, validate
 from kubedl.api.model_storage import Storage
-from kubedl.api.model_volumes import Owner, render_claim, render_volume
-from kubedl.wire import codec
+from kubedl.kube import codec
+from kubedl.podspec import model_volumes
+from kubedl.podspec.model_volumes import Owner, render_claim, render_volume
 from tests.unit.models.versions import CLAIM, EFS, LOCAL, NFS
 
 OWNER = Owner("team", "uid-1", {"uid": "uid-1"})
@@ -61,19 +62,16 @@ def test_names(pattern: str, good: tuple[str, ...], bad: tuple[str, ...]) -> Non
 )
 def test_a_storage_that_no_rule_has_seen(body: dict[str, Any], words: str | None) -> None:
     """The field is named."""
-    found = model_storage.complaint(storage(body))
+    found = model_storage.validate(storage(body))
     assert (found is None) == (words is None)
     assert found is None or words is None or words in found
 
 
 def test_a_wish_without_what_is_needed() -> None:
     """One thing after the other."""
-    assert (
-        complaint(ModelOutput())
-        == "modelName: the Model that gets a new version: lower-case letters, digits, '-' and '.'"
-    )
-    assert (complaint(ModelOutput(model_name="m", image_repo="hub/m")) or "").startswith("storage")
-    assert complaint(ModelOutput(model_name="m", image_repo="hub/m", storage=storage(NFS))) is None
+    assert validate(ModelOutput()) == "modelName: the name of the Model: lower-case letters, digits, '-' and '.'"
+    assert (validate(ModelOutput(model_name="m", image_repo="hub/m")) or "").startswith("storage")
+    assert validate(ModelOutput(model_name="m", image_repo="hub/m", storage=storage(NFS))) is None
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,11 @@
 
 import pytest
 
-from benchmarks import objects, page
+from benchmarks import objects, report
 from benchmarks.__main__ import creation_lines
-from benchmarks.contenders import jobset_settled
 from benchmarks.creation import Figures, summary
 from benchmarks.latency import percentile
+from benchmarks.subjects import jobset_settled
 
 
 def row(contender: str, rate: float, **more: float) -> Figures:
@@ -38,17 +38,17 @@ def test_a_percentile_is_a_value_that_was_measured(percent: float, expected: flo
 
 def test_only_the_section_between_its_marks_is_replaced() -> None:
     before = "prose\n<!-- a -->\nold\n<!-- end of a -->\nmore\n<!-- b -->\nkept\n<!-- end of b -->\n"
-    after = page.replaced(before, "a", "new")
+    after = report.replaced(before, "a", "new")
     assert after == "prose\n<!-- a -->\n\nnew\n\n<!-- end of a -->\nmore\n<!-- b -->\nkept\n<!-- end of b -->\n"
-    assert page.replaced(after, "a", "new") == after
+    assert report.replaced(after, "a", "new") == after
     with pytest.raises(ValueError, match="'c'"):
-        page.replaced(before, "c", "new")
+        report.replaced(before, "c", "new")
 
 
 def test_the_page_has_every_section() -> None:
-    text = page.PAGE.read_text()
+    text = report.PAGE.read_text()
     for section in ("creation", "scale", "idle"):
-        page.replaced(text, section, "new")
+        report.replaced(text, section, "new")
 
 
 def test_a_job_has_settled_when_its_status_counts_all_pods() -> None:

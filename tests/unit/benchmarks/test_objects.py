@@ -1,11 +1,11 @@
 """The script that makes the least writes makes the objects that the operator makes."""
 
 from benchmarks import objects
+from kubedl.kube import codec
 from kubedl.training import pods, services
 from kubedl.training.job import Replica
 from kubedl.training.kinds.tensorflow import TensorFlow, TFJob
-from kubedl.training.snapshot import Settings
-from kubedl.wire import codec
+from kubedl.training.observed import Settings
 
 
 def test_services_and_pods_are_those_of_the_operator() -> None:

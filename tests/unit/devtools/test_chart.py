@@ -56,13 +56,11 @@ def test_limits_are_those_of_flags_that_there_are() -> None:
     assert [flag.name for flag in CHOSEN if flag.type in {"integer", "number"} and not flag.limits] == []
 
 
-def test_flags_that_exclude_each_other_do_so_among_the_values_too() -> None:
+def test_flags_that_need_each_other_do_so_among_the_values_too() -> None:
     def set_(key: str) -> dict[str, object]:
         return {"properties": {key: {"minLength": 1}}, "required": [key]}
 
     assert rules() == [
-        {"if": set_("prometheus"), "then": {"properties": {"gatewayMetrics": {"const": ""}}}},
-        {"if": set_("gatewayMetrics"), "then": {"properties": {"prometheus": {"const": ""}}}},
         {"if": set_("analysisQueries"), "then": {"properties": {"prometheus": {"minLength": 1}}}},
     ]
 

@@ -31,15 +31,15 @@ def test_rules_and_own_fields_are_told() -> None:
     """In the words of the code."""
     xdl = describe_each_kind()["xdljob"]
     assert "(`successPolicy`): Enough workers decide" in xdl
-    assert "- `backoffLimit` (default `20`): How often failed replicas are tried again before the job fails." in xdl
-    assert "- `minFinishWorkRate`: The same in percent" in xdl
+    assert "- `backoffLimit` (default `20`): The number of retries of failed replicas before the job fails." in xdl
+    assert "- `minFinishWorkRate`: The percentage of replicas" in xdl
 
 
 def test_fields_and_refusals_are_those_of_the_definition() -> None:
     """Also those inside others; a pod's own fields are left to Kubernetes."""
     page = describe_each_kind()["modelversion"]
-    assert "| `claimName` | string | Its name. **Required.** |" in page
-    assert "| `spec.storage` | exactly one of localStorage, nfs, AWSEfs and claim |" in page
+    assert "| `claimName` | string | The name of the PersistentVolumeClaim. **Required.** |" in page
+    assert "| `spec.storage` | set exactly one of localStorage, nfs, AWSEfs and claim |" in page
     assert "| `replicas` | integer, 0 to 1000 |" in describe_each_kind()["inference"]
     assert "`spec.predictors[].template" not in "".join(
         line for line in describe_each_kind()["inference"].splitlines() if line.startswith("###")

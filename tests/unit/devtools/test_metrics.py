@@ -12,7 +12,7 @@ def test_every_metric_of_the_code_is_on_the_page() -> None:
     """Found by its declaration, wherever it is."""
     runtime = (SOURCE / "runtime/metrics.py").read_text()
     declared = {f"kubedl_{name}" for name in re.findall(r'self\._(?:counter|gauge|histogram)\(\s*"(\w+)"', runtime)}
-    declared |= set(re.findall(r'MetricFamily\("(\w+)"', (SOURCE / "main/population.py").read_text()))
+    declared |= set(re.findall(r'MetricFamily\("(\w+)"', (SOURCE / "entrypoints/object_metrics.py").read_text()))
     declared |= set(re.findall(r'"(kubedl_jobs_\w+)"', (SOURCE / "training/job_metrics.py").read_text()))
     assert {name.removesuffix("_total") for name, *_ in found()} == declared
     assert [name for name in declared if f"`{name}" not in describe_metrics()] == []

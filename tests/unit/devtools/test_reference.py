@@ -2,7 +2,7 @@
 
 from devtools.reference import ROOT, describe_testbed, pages
 from testbed import tools
-from testbed.images.catalogue import Catalogue
+from testbed.images.definitions_loader import Catalogue
 
 
 def test_every_program_and_image_is_on_the_page() -> None:

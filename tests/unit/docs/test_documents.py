@@ -3,8 +3,8 @@
 import pytest
 
 from devtools.kind_pages import definitions
-from tests import documents
-from tests.documents import Manifest, MarkError, of_page, put
+from tests import doc_manifests
+from tests.doc_manifests import Manifest, MarkError, of_page, put
 from tests.unit.schema.openapi import complaints
 
 PART = """
@@ -17,18 +17,18 @@ Worker:
 
 
 def test_every_block_is_whole_or_says_what_it_is_a_part_of() -> None:
-    assert len(documents.blocks()) > 30
+    assert len(doc_manifests.blocks()) > 30
 
 
 def test_every_kind_has_an_example_of_its_own() -> None:
     """Named for it, and of it."""
     names = [one["spec"]["names"] for one in definitions()]
-    found = {manifest.place: [one["kind"] for one in manifest.objects] for manifest in documents.examples()}
+    found = {manifest.place: [one["kind"] for one in manifest.objects] for manifest in doc_manifests.examples()}
     missing = [name["kind"] for name in names if name["kind"] not in found.get(f"examples/{name['singular']}.yaml", ())]
     assert missing == []
 
 
-@pytest.mark.parametrize("manifest", [*documents.examples(), *documents.blocks()], ids=str)
+@pytest.mark.parametrize("manifest", [*doc_manifests.examples(), *doc_manifests.blocks()], ids=str)
 def test_fields_are_those_of_the_definition(manifest: Manifest) -> None:
     """For a quick answer; rules, and objects of Kubernetes itself, are asked of a real API server."""
     schemas = {

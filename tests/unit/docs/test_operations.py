@@ -4,7 +4,7 @@ import re
 
 import yaml
 
-from devtools.house import ROOT
+from devtools.lint_repo import ROOT
 
 
 def test_every_alert_is_explained() -> None:

@@ -3,8 +3,8 @@
 import pytest
 
 from harness.scenarios import all_scenarios
+from harness.scenarios.driver import job_body, view
 from harness.scenarios.every_kind import PLAYS, needed
-from harness.world import job_body, view
 from kubedl.training.kind import Kind
 from kubedl.training.kinds import all_kinds
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from harness import helm
-from harness.helm import CHART, Helm
+from harness.drivers import helm
+from harness.drivers.helm import CHART, Helm
 from testbed import tools
 
 PLACE = "--namespace=system"

@@ -7,8 +7,8 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from harness.helm import CHART
-from harness.installation import (
+from harness.drivers.helm import CHART
+from harness.drivers.installation import (
     CLUSTER_ROLES,
     DEFINITIONS,
     REPLICAS,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.process import Process, ProcessEndedError, cpu_seconds, memory_field
+from harness.drivers.process import Process, ProcessEndedError, cpu_seconds, memory_field
 from testbed.errors import TestbedError
 from testbed.waiting import until
 
@@ -107,12 +107,12 @@ def test_a_failing_block_keeps_its_error_and_notes_the_log(program: Program) -> 
 
 
 def test_it_dies_with_its_starter(tmp_path: Path) -> None:
-    """From the moment on at which setpriv has asked the kernel for it and made way for the program."""
+    """Once the program runs: setpriv has asked the kernel for the signal by then."""
     starter = (
-        "import os, sys; from pathlib import Path; from harness.process import Process\n"
+        "import os, sys; from pathlib import Path; from harness.drivers.process import Process\n"
         f"process = Process([sys.executable, '-c', {WAIT!r}], Path('program.log'), {{}}, Path.cwd())\n"
         "process.start(); print(process.pid, flush=True)\n"
-        "while b'setpriv' in Path(f'/proc/{process.pid}/cmdline').read_bytes(): pass\n"
+        "while 'ready' not in process.log(): pass\n"
         "os.kill(os.getpid(), 9)\n"
     )
     root = Path(__file__).parents[3]

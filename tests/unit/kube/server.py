@@ -8,7 +8,7 @@ from typing import Any
 
 from aiohttp import web
 
-from kubedl.wire import codec
+from kubedl.kube import codec
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 

@@ -8,13 +8,20 @@ import pytest
 from kubedl.kube import client as module
 from kubedl.kube.client import BUSY_TRIES, Client
 from kubedl.kube.credentials import Credentials, Token
-from kubedl.kube.errors import ApiError, BusyError, ConflictError, ForbiddenError, UnauthorizedError, UnsureError
-from kubedl.kube.limiter import Limiter
-from kubedl.wire.core import NODES, PODS
-from kubedl.wire.meta import Key
+from kubedl.kube.errors import (
+    ApiError,
+    ConflictError,
+    ForbiddenError,
+    TooManyRequestsError,
+    UnauthorizedError,
+    UnknownOutcomeError,
+)
+from kubedl.kube.rate_limiter import RateLimiter
+from kubedl.kube.types.core import NODES, PODS
+from kubedl.kube.types.meta import ObjectKey
 from tests.unit.kube.server import Script, answer, hang_up, status, stay_silent
 
-KEY = Key("team", "a")
+KEY = ObjectKey("team", "a")
 Connect = Callable[..., Client]
 
 
@@ -29,7 +36,7 @@ async def test_a_create_is_a_post_to_the_collection(client: Client, script: Scri
 
 
 async def test_a_read_names_the_object(client: Client, script: Script) -> None:
-    await client.get(NODES, Key("", "node/1"))
+    await client.get(NODES, ObjectKey("", "node/1"))
     assert [(call.method, call.path) for call in script.received] == [("GET", "/api/v1/nodes/node/1")]
     assert script.received[0].headers["Accept"] == "application/json"
 
@@ -76,7 +83,7 @@ async def test_a_write_goes_out_once_when_the_connection_breaks(client: Client, 
     await client.get(PODS, KEY)  # from now on there is a connection to be reused
     script.received.clear()
     script.usual = hang_up
-    with pytest.raises(UnsureError, match=f"{verb} of pods"):
+    with pytest.raises(UnknownOutcomeError, match=f"{verb} of pods"):
         await _write(client, verb)
     assert len(script.received) == 1
 
@@ -86,13 +93,13 @@ async def test_an_answer_that_does_not_come_leaves_us_unsure(
 ) -> None:
     monkeypatch.setattr(module, "CALL_SECONDS", 0.05)
     script.usual = stay_silent
-    with pytest.raises(UnsureError, match="create of pods: "):
+    with pytest.raises(UnknownOutcomeError, match="create of pods: "):
         await _write(client, "create")
 
 
 async def test_nobody_there_leaves_us_unsure(connect: Connect, unused_tcp_port: int) -> None:
     client = Client(Credentials(f"http://127.0.0.1:{unused_tcp_port}", None))
-    with pytest.raises(UnsureError, match="get of pods: "):
+    with pytest.raises(UnknownOutcomeError, match="get of pods: "):
         await client.get(PODS, KEY)
     await client.close()
 
@@ -101,9 +108,9 @@ async def test_nobody_there_leaves_us_unsure(connect: Connect, unused_tcp_port: 
 async def test_a_good_answer_that_cannot_be_read_leaves_us_unsure(client: Client, script: Script, body: bytes) -> None:
     """A login page with status 200 is not an object."""
     script.usual = answer(200, body)
-    with pytest.raises(UnsureError, match="about pods cannot be read"):
+    with pytest.raises(UnknownOutcomeError, match="response about pods"):
         await client.get(PODS, KEY)
-    with pytest.raises(UnsureError, match="about pods cannot be read"):
+    with pytest.raises(UnknownOutcomeError, match="response about pods"):
         await client.page(PODS, "", {})
 
 
@@ -141,7 +148,7 @@ async def test_without_a_token_a_401_is_final(client: Client, script: Script) ->
     assert len(script.received) == 1
 
 
-class _Gate(Limiter):
+class _Gate(RateLimiter):
     """Lets calls pass while it is open, and remembers the pauses that were asked for."""
 
     def __init__(self) -> None:
@@ -162,27 +169,27 @@ class _Gate(Limiter):
 
 async def test_a_busy_server_is_left_alone_by_everybody(connect: Connect, script: Script) -> None:
     """The pause is the process's, not the call's."""
-    gate = _Gate()
-    client = connect(limiter=gate)
+    expectations = _Gate()
+    client = connect(limiter=expectations)
     script.plan(status(429, "TooManyRequests", Retry_After="7"))
     first = asyncio.ensure_future(client.get(PODS, KEY))
-    await asyncio.wait_for(gate.paused.wait(), 10)
-    second = asyncio.ensure_future(client.get(PODS, Key("team", "b")))
+    await asyncio.wait_for(expectations.paused.wait(), 10)
+    second = asyncio.ensure_future(client.get(PODS, ObjectKey("team", "b")))
     await asyncio.sleep(0)
-    assert (len(script.received), gate.pauses) == (1, [7])
-    gate.open.set()
+    assert (len(script.received), expectations.pauses) == (1, [7])
+    expectations.open.set()
     await asyncio.gather(first, second)
     assert sorted(call.path[-1] for call in script.received) == ["a", "a", "b"]
 
 
 async def test_nobody_can_silence_the_process_for_a_day(connect: Connect, script: Script) -> None:
     """A webhook may answer 429 as the server does, and name any time."""
-    gate = _Gate()
+    expectations = _Gate()
     script.plan(status(429, "TooManyRequests", Retry_After="86400"))
-    call = asyncio.ensure_future(connect(limiter=gate).get(PODS, KEY))
-    await asyncio.wait_for(gate.paused.wait(), 10)
-    assert gate.pauses == [60]
-    gate.open.set()
+    call = asyncio.ensure_future(connect(limiter=expectations).get(PODS, KEY))
+    await asyncio.wait_for(expectations.paused.wait(), 10)
+    assert expectations.pauses == [60]
+    expectations.open.set()
     await call
 
 
@@ -191,12 +198,12 @@ async def test_a_server_that_stays_busy_is_an_error(connect: Connect, script: Sc
         async def take(self) -> None:
             """At once."""
 
-    gate = _Tireless()
-    client = connect(limiter=gate)
+    expectations = _Tireless()
+    client = connect(limiter=expectations)
     script.usual = status(429, "TooManyRequests")
-    with pytest.raises(BusyError):
+    with pytest.raises(TooManyRequestsError):
         await _write(client, "create")
-    assert gate.pauses == [module.BUSY_PAUSE] * BUSY_TRIES == [1.0] * len(script.received)
+    assert expectations.pauses == [module.BUSY_PAUSE] * BUSY_TRIES == [1.0] * len(script.received)
 
 
 async def test_a_write_can_be_stopped_at_the_door(connect: Connect, script: Script) -> None:
@@ -220,11 +227,11 @@ async def test_a_write_can_be_stopped_at_the_door(connect: Connect, script: Scri
 async def test_every_call_is_counted_with_its_outcome(connect: Connect, script: Script) -> None:
     made: list[tuple[str, str, str]] = []
 
-    def told(verb: str, resource: str, outcome: str, seconds: float) -> None:
+    def on_request(verb: str, resource: str, outcome: str, seconds: float) -> None:
         made.append((verb, resource, outcome))
         assert 0 <= seconds < 10
 
-    client = connect(told=told)
+    client = connect(on_request=on_request)
     script.plan(answer(201, {}), status(409, "Conflict"), hang_up)
     await _write(client, "create")
     for verb in ("patch", "delete"):
@@ -249,7 +256,7 @@ async def test_what_a_policy_denies_is_not_counted_as_a_lack_of_rights(
     connect: Connect, script: Script, message: str, outcome: str
 ) -> None:
     made: list[str] = []
-    client = connect(told=lambda verb, resource, outcome, seconds: made.append(outcome))
+    client = connect(on_request=lambda verb, resource, outcome, seconds: made.append(outcome))
     script.plan(answer(403, {"kind": "Status", "code": 403, "reason": "Forbidden", "message": message}))
     with pytest.raises(ForbiddenError):
         await _write(client, "create")

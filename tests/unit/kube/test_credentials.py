@@ -17,9 +17,9 @@ from aiohttp.test_utils import RawTestServer
 from kubedl.kube import credentials as module
 from kubedl.kube.client import Client
 from kubedl.kube.credentials import Credentials, CredentialsError, Token, from_kubeconfig, in_cluster, load
-from kubedl.kube.errors import UnauthorizedError, UnsureError
-from kubedl.wire.core import PODS
-from kubedl.wire.meta import Key
+from kubedl.kube.errors import UnauthorizedError, UnknownOutcomeError
+from kubedl.kube.types.core import PODS
+from kubedl.kube.types.meta import ObjectKey
 from testbed.pki import Authority
 from tests.unit.kube.server import Script
 
@@ -71,11 +71,11 @@ async def test_a_token_may_come_from_a_command(write: Write, tmp_path: Path) -> 
         """echo '{"kind": "ExecCredential", "status": {"token": "'"$1-$WHO"'"}}'\n"""
     )
     script.chmod(0o755)
-    told = tmp_path / "told"
-    command = {"command": "./login", "args": ["for", str(told)], "env": [{"name": "WHO", "value": "me"}]}
+    on_request = tmp_path / "told"
+    command = {"command": "./login", "args": ["for", str(on_request)], "env": [{"name": "WHO", "value": "me"}]}
     found = from_kubeconfig(write({"exec": {"apiVersion": "client.authentication.k8s.io/v1beta1", **command}}))
     assert await _token(found) == "for-me"
-    info = yaml.safe_load(told.read_text())
+    info = yaml.safe_load(on_request.read_text())
     assert (info["apiVersion"], info["kind"]) == ("client.authentication.k8s.io/v1beta1", "ExecCredential")
 
 
@@ -95,10 +95,16 @@ async def test_a_token_from_a_command_is_kept_until_it_expires(
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ({"command": "no-such-program"}, "'no-such-program' gave no token: .*No such file"),
-        ({"command": "sh", "args": ["-c", "echo please log in >&2; exit 1"]}, "'sh' gave no token: please log in"),
-        ({"command": "echo", "args": ["hello"]}, "'echo' gave no token: .*malformed"),
-        ({"command": "echo", "args": ['{"status": {}}']}, "'echo' gave no token .*certificates are not supported"),
+        ({"command": "no-such-program"}, "'no-such-program' of the kubeconfig returned no token: .*No such file"),
+        (
+            {"command": "sh", "args": ["-c", "echo please log in >&2; exit 1"]},
+            "'sh' of the kubeconfig returned no token: please log in",
+        ),
+        ({"command": "echo", "args": ["hello"]}, "'echo' of the kubeconfig returned no token: .*malformed"),
+        (
+            {"command": "echo", "args": ['{"status": {}}']},
+            "'echo' of the kubeconfig returned no token .*certificates are not supported",
+        ),
     ],
 )
 async def test_a_command_that_gives_no_token_is_named(write: Write, command: dict[str, Any], message: str) -> None:
@@ -110,7 +116,7 @@ async def test_a_call_without_a_token_to_be_had_is_unauthorized(write: Write) ->
     """Whoever calls meets a typed error, not the trouble of some file."""
     client = Client(from_kubeconfig(write({"tokenFile": "nowhere"})))
     with pytest.raises(UnauthorizedError, match="nowhere"):
-        await client.get(PODS, Key("team", "a"))
+        await client.get(PODS, ObjectKey("team", "a"))
     await client.close()
 
 
@@ -130,7 +136,7 @@ async def test_certificates_may_be_in_the_file_or_beside_it(
     cluster = {name: value for name, value in entries.items() if name.startswith("certificate-authority")}
     async with _secured(authority, script) as address:
         await _get(from_kubeconfig(write(entries, {"server": address, **cluster})))
-        with pytest.raises(UnsureError, match="certificate verify failed"):
+        with pytest.raises(UnknownOutcomeError, match="certificate verify failed"):
             await _get(from_kubeconfig(write(entries, {"server": address})))
         await _get(from_kubeconfig(write(entries, {"server": address, "insecure-skip-tls-verify": True})))
     assert len(script.received) == 2
@@ -139,11 +145,11 @@ async def test_certificates_may_be_in_the_file_or_beside_it(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"current-context": "there"}, "there is no context named 'there'; there are: here, other"),
-        ({"current-context": ""}, "no context is chosen; there are: here, other"),
-        ({"contexts": None}, "there is no context named 'here'; there are: none"),
-        ({"clusters": []}, "there is no cluster named 'c'; there are: none"),
-        ({"users": [{"name": "v", "user": {}}]}, "there is no user named 'u'; there are: v"),
+        ({"current-context": "there"}, "there is no context named 'there'; available: here, other"),
+        ({"current-context": ""}, "no context is chosen; available: here, other"),
+        ({"contexts": None}, "there is no context named 'here'; available: none"),
+        ({"clusters": []}, "there is no cluster named 'c'; available: none"),
+        ({"users": [{"name": "v", "user": {}}]}, "there is no user named 'u'; available: v"),
         ({"clusters": [{"name": "c", "cluster": {}}]}, "cluster 'c' has no server"),
     ],
 )
@@ -163,7 +169,7 @@ def test_what_a_kubeconfig_lacks_is_said(write: Write, change: dict[str, Any], m
         ({}, {"certificate-authority": "nowhere.crt"}, "nowhere.crt"),
         ({}, {"certificate-authority-data": "bm8gY2VydGlmaWNhdGU="}, "certificates: "),
         ({"client-certificate-data": "%%%", "client-key-data": "eA=="}, {}, "certificates: "),
-        ({"client-certificate-data": "eA=="}, {}, "certificate and its key go together"),
+        ({"client-certificate-data": "eA=="}, {}, "certificate needs its key"),
         ({"exec": {"args": ["x"]}}, {}, "missing required field `command`"),
     ],
 )
@@ -247,7 +253,7 @@ async def test_a_pod_is_its_service_account(
     found = in_cluster(tmp_path)
     assert (found.server, found.namespace, await _token(found)) == ("https://[fd00::1]:6443", "team", "mounted")
     assert found.tls is not None
-    with pytest.raises(CredentialsError, match="service account is not mounted"):
+    with pytest.raises(CredentialsError, match="service account of the pod is not mounted"):
         in_cluster(tmp_path / "nowhere")
 
 
@@ -349,7 +355,7 @@ class _Secured:
 async def _get(found: Credentials) -> None:
     client = Client(found)
     try:
-        await client.get(PODS, Key("team", "a"))
+        await client.get(PODS, ObjectKey("team", "a"))
     finally:
         await client.close()
 

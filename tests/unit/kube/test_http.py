@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubedl.kube.http import BrokenError, Pool
+from kubedl.kube.http import Pool
+from kubedl.kube.http_parser import LARGEST_HEAD, ConnectionBrokenError
 
 SIZED = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 PIECES = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\nA\r\nlo\r\n world\r\n0\r\n\r\n"
@@ -79,6 +80,21 @@ def test_an_answer_may_be_cut_anywhere(answer: tuple[bytes, bytes], cuts: set[in
     asyncio.run(scenario())
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 200\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\nhello",
+        b"HTTP/1.1 200 OK\r\ntransfer-encoding: Chunked\r\n\r\n5;a=b\r\nhello\r\n0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nX: y\r\nZ: \r\n\r\n",
+    ],
+)
+async def test_what_http_allows_is_read_to_its_end(answer: bytes) -> None:
+    async with talking() as (server, pool):
+        server.says = [answer]
+        assert [await get(pool), await get(pool)] == [b"hello", b"hello"]
+        assert server.connections == 1
+
+
 async def test_what_is_asked() -> None:
     async with talking("/clusters/a/") as (server, pool):
         await pool.call("POST", "/api?x=1", "A: b\r\n", lambda: b"body", 5, lambda: None)
@@ -92,7 +108,7 @@ async def test_what_is_asked() -> None:
 @pytest.mark.parametrize("target", ["/a b", "/a\r\nHost: b", "/a\n"])
 async def test_a_path_that_smuggles_is_not_sent(target: str) -> None:
     async with talking() as (server, pool):
-        with pytest.raises(ValueError, match="is no path"):
+        with pytest.raises(ValueError, match="is not a path"):
             await get(pool, target)
         assert server.asked == []
 
@@ -106,8 +122,10 @@ async def test_an_announcement_is_not_the_answer() -> None:
 @pytest.mark.parametrize("status", [204, 304])
 async def test_an_answer_without_a_body(status: int) -> None:
     async with talking() as (server, pool):
-        server.says = [b"HTTP/1.1 %d Nothing\r\n\r\n" % status]
-        assert [await get(pool), await get(pool)] == [b"", b""]
+        for headers in (b"", b"Content-Length: 5\r\n", b"Transfer-Encoding: chunked\r\n"):
+            server.says = [b"HTTP/1.1 %d Nothing\r\n%b\r\n" % (status, headers)]
+            assert [await get(pool), await get(pool)] == [b"", b""]
+        assert server.connections == 1
 
 
 @pytest.mark.parametrize(
@@ -118,13 +136,26 @@ async def test_an_answer_without_a_body(status: int) -> None:
         b"HTTP/1.1 OK\r\n\r\n",
         b"HTTP/1.1 200 OK\r\n\r\nwithout a length",
         b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\nhello",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 5, 6\r\n\r\nhello",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: gzip\r\n\r\nhello",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nno header\r\n\r\nhello",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nhello",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\nhello\r\n0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0x5\r\nhello\r\n0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello!!0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nno trailer\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nTransfer-Encoding: gzip\r\n\r\n",
+        b"HTTP/1.1 101 Switching Protocols\r\n\r\n" + SIZED,
+        b"HTTP/1.1 20\r\n\r\n" + SIZED,
+        b"HTTP/1.1 200 OK\r\nX: " + b"x" * LARGEST_HEAD,
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;" + b"x" * LARGEST_HEAD,
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: " + b"x" * LARGEST_HEAD,
     ],
 )
 async def test_what_is_not_an_answer_is_an_error(answer: bytes) -> None:
     async with talking() as (server, pool):
         server.says = [answer]
-        with pytest.raises(BrokenError):
+        with pytest.raises(ConnectionBrokenError):
             await get(pool)
         server.says = [SIZED]
         assert await get(pool) == b"hello"
@@ -142,7 +173,7 @@ async def test_an_answer_that_is_cut_off_is_an_error(answer: bytes) -> None:
 
 async def test_a_server_that_says_goodbye_is_not_asked_on_that_connection() -> None:
     async with talking() as (server, pool):
-        server.says = [SIZED.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")]
+        server.says = [SIZED.replace(b"\r\n\r\n", b"\r\nConnection: x, Close\r\n\r\n")]
         assert [await get(pool), await get(pool)] == [b"hello", b"hello"]
         assert server.connections == 2
 
@@ -215,7 +246,7 @@ async def test_a_body_is_rendered_when_its_turn_has_come() -> None:
             rendered.append(1)
             return b"x"
 
-        calls = [asyncio.ensure_future(pool.call("POST", "/", "", render, 0.05, lambda: None)) for _ in range(6)]
+        calls = [asyncio.ensure_future(pool.call("POST", "/", "", render, 0.3, lambda: None)) for _ in range(6)]
         await asyncio.sleep(0)
         assert len(rendered) == 2
         results = await asyncio.gather(*calls, return_exceptions=True)

@@ -12,11 +12,11 @@ import yaml
 from kubedl.kube.certificates import READ_AGAIN, Certificates, TLSConfig
 from kubedl.kube.client import Client
 from kubedl.kube.credentials import from_kubeconfig, in_cluster
-from kubedl.kube.errors import UnauthorizedError, UnsureError
+from kubedl.kube.errors import UnauthorizedError, UnknownOutcomeError
 from kubedl.kube.tls import client_context
-from kubedl.models.packer.exchange import Exchange
-from kubedl.wire.core import PODS
-from kubedl.wire.meta import Key
+from kubedl.kube.types.core import PODS
+from kubedl.kube.types.meta import ObjectKey
+from kubedl.oci.transport import Transport
 from tests.authorities import BareAuthority, written
 from tests.unit.kube.secured import SecuredServer
 from tests.unit.kube.server import Script, status
@@ -70,35 +70,35 @@ class TestBareAuthority:
     async def test_a_pod_trusts_it(
         self, secured: SecuredServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        authority = BareAuthority.made()
+        authority = BareAuthority.create()
         await secured.start(authority)
         _mount(tmp_path, authority)
         host, _, port = secured.url.removeprefix("https://").partition(":")
         monkeypatch.setenv("KUBERNETES_SERVICE_HOST", host)
         monkeypatch.setenv("KUBERNETES_SERVICE_PORT", port)
         client = Client(in_cluster(tmp_path))
-        assert (await client.get(PODS, Key("team", "a"))).metadata.name == "usual"
+        assert (await client.get(PODS, ObjectKey("team", "a"))).metadata.name == "usual"
         await client.close()
 
     async def test_a_kubeconfig_s_is_trusted(
         self, secured: SecuredServer, tmp_path: Path, kubeconfig: Callable[..., Path]
     ) -> None:
-        authority = BareAuthority.made()
+        authority = BareAuthority.create()
         await secured.start(authority, clients=authority)
         _put(tmp_path, authority)
         client = Client(from_kubeconfig(kubeconfig(secured.url)))
-        assert (await client.get(PODS, Key("team", "a"))).metadata.name == "usual"
+        assert (await client.get(PODS, ObjectKey("team", "a"))).metadata.name == "usual"
         await client.close()
 
     async def test_a_registry_s_is_trusted(
         self, secured: SecuredServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        authority = BareAuthority.made()
+        authority = BareAuthority.create()
         await secured.start(authority)
         (tmp_path / "company.crt").write_bytes(authority.certificate)
         monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "company.crt"))
         monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-        exchange = Exchange()
+        exchange = Transport()
         answer = await asyncio.to_thread(exchange.send, "GET", f"{secured.url}/v2/", {})
         assert answer.status == 200
         exchange.close()
@@ -114,10 +114,10 @@ class TestBareAuthority:
     async def test_chain_dates_and_name_are_still_checked(
         self, tmp_path: Path, hosts: tuple[str, ...], days: int, stranger: bool, complaint: str
     ) -> None:
-        authority = BareAuthority.made()
+        authority = BareAuthority.create()
         serving = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         serving.load_cert_chain(*written(authority.issue("server", hosts=hosts, days=days), tmp_path, "server"))
-        trusted = BareAuthority.made() if stranger else authority
+        trusted = BareAuthority.create() if stranger else authority
         server = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0, ssl=serving)
         port = server.sockets[0].getsockname()[1]
         with pytest.raises(ssl.SSLCertVerificationError, match=complaint):
@@ -132,7 +132,7 @@ class TestRotation:
         self, secured: SecuredServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """The kubelet replaced ca.crt; the first connection that fails has it read again, and no call fails."""
-        first, second = BareAuthority.made(), BareAuthority.made()
+        first, second = BareAuthority.create(), BareAuthority.create()
         await secured.start(first)
         _mount(tmp_path, first)
         host, _, port = secured.url.removeprefix("https://").partition(":")
@@ -149,13 +149,13 @@ class TestRotation:
         self, secured: SecuredServer, script: Script, tmp_path: Path, kubeconfig: Callable[..., Path]
     ) -> None:
         """Five times; the server takes certificates of the new authority only, and each write arrives once."""
-        authority = BareAuthority.made()
+        authority = BareAuthority.create()
         await secured.start(authority, clients=authority)
         _put(tmp_path, authority)
         client = Client(from_kubeconfig(kubeconfig(secured.url)))
         await client.create(PODS, "team", POD)
         for number in range(5):
-            authority = BareAuthority.made()
+            authority = BareAuthority.create()
             _put(tmp_path, authority)
             await secured.start(authority, clients=authority)
             await asyncio.gather(*(client.create(PODS, "team", POD) for _ in range(8)))
@@ -166,11 +166,11 @@ class TestRotation:
         self, secured: SecuredServer, tmp_path: Path, kubeconfig: Callable[..., Path]
     ) -> None:
         """Under TLS 1.3 the refusal comes after the request: that one call is unsure, the next one is good."""
-        authority, clients = BareAuthority.made(), BareAuthority.made()
+        authority, clients = BareAuthority.create(), BareAuthority.create()
         await secured.start(authority, clients=clients)
         _put(tmp_path, authority)
         client = Client(from_kubeconfig(kubeconfig(secured.url)))
-        with pytest.raises(UnsureError):
+        with pytest.raises(UnknownOutcomeError):
             await client.create(PODS, "team", POD)
         written(clients.issue("operator"), tmp_path, "client")
         await client.create(PODS, "team", POD)
@@ -180,7 +180,7 @@ class TestRotation:
         self, secured: SecuredServer, script: Script, tmp_path: Path, kubeconfig: Callable[..., Path]
     ) -> None:
         """The API server checks a certificate's dates at each request, on connections that are open too."""
-        authority = BareAuthority.made()
+        authority = BareAuthority.create()
         await secured.start(authority, clients=authority)
         _put(tmp_path, authority)
         client = Client(from_kubeconfig(kubeconfig(secured.url)))
@@ -196,7 +196,7 @@ class TestRotation:
     async def test_certificates_inside_the_kubeconfig_are_replaced_with_it(
         self, secured: SecuredServer, tmp_path: Path, kubeconfig: Callable[..., Path]
     ) -> None:
-        first, second = BareAuthority.made(), BareAuthority.made()
+        first, second = BareAuthority.create(), BareAuthority.create()
         await secured.start(first)
         _put(tmp_path, first)
         path = kubeconfig(secured.url, **{"certificate-authority-data": _encoded(first)})
@@ -210,15 +210,15 @@ class TestRotation:
     async def test_a_server_may_be_known_by_another_name(
         self, secured: SecuredServer, tmp_path: Path, kubeconfig: Callable[..., Path]
     ) -> None:
-        authority = BareAuthority.made()
+        authority = BareAuthority.create()
         await secured.start(authority, hosts=("kubernetes.example.com",))
         _put(tmp_path, authority)
         client = Client(from_kubeconfig(kubeconfig(secured.url)))
-        with pytest.raises(UnsureError, match="mismatch"):
-            await client.get(PODS, Key("team", "a"))
+        with pytest.raises(UnknownOutcomeError, match="mismatch"):
+            await client.get(PODS, ObjectKey("team", "a"))
         await client.close()
         client = Client(from_kubeconfig(kubeconfig(secured.url, **{"tls-server-name": "kubernetes.example.com"})))
-        await client.get(PODS, Key("team", "a"))
+        await client.get(PODS, ObjectKey("team", "a"))
         await client.close()
 
 
@@ -226,11 +226,11 @@ class TestTLSConfig:
     """When certificates are read, and what is used meanwhile."""
 
     async def test_they_are_read_every_minute(self) -> None:
-        now, authority = 0.0, BareAuthority.made()
+        now, authority = 0.0, BareAuthority.create()
         found = Certificates(authority.certificate)
         config = TLSConfig(lambda: found, clock=lambda: now)
         first = await config.context()
-        found = Certificates(BareAuthority.made().certificate)
+        found = Certificates(BareAuthority.create().certificate)
         assert await config.context() is first
         now = READ_AGAIN
         second = await config.context()
@@ -240,7 +240,7 @@ class TestTLSConfig:
 
     async def test_the_last_good_ones_stay_while_a_pair_does_not_fit(self) -> None:
         """A certificate was replaced and its key not yet."""
-        authority = BareAuthority.made()
+        authority = BareAuthority.create()
         certificate, key = authority.issue("operator")
         other, other_key = authority.issue("operator")
         found = Certificates(authority.certificate, certificate, key)

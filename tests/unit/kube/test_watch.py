@@ -10,13 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubedl.kube import watch
+from kubedl.kube import codec, watch
 from kubedl.kube.client import Client
-from kubedl.kube.errors import BusyError, GoneError, InvalidError, UnauthorizedError, UnsureError
-from kubedl.kube.limiter import Limiter
-from kubedl.kube.watch import INITIAL_EVENTS_END, Scope, Step
-from kubedl.wire import codec
-from kubedl.wire.core import PODS, Pod
+from kubedl.kube.errors import GoneError, InvalidError, TooManyRequestsError, UnauthorizedError, UnknownOutcomeError
+from kubedl.kube.rate_limiter import RateLimiter
+from kubedl.kube.types.core import PODS, Pod
+from kubedl.kube.watch import INITIAL_EVENTS_END, ListOptions, WatchEvent
 from tests.unit.kube.server import Script, answer, hang_up, status, stay_silent, stream
 
 Connect = Callable[..., Client]
@@ -28,9 +27,9 @@ def event(kind: str, name: str = "", **fields: object) -> bytes:
     return codec.encode({"type": kind, "object": body}) + b"\n"
 
 
-async def read(client: Client, version: str | None = "1", silence: float = 10) -> list[Step[Pod]]:
+async def read(client: Client, version: str | None = "1", silence: float = 10) -> list[WatchEvent[Pod]]:
     """All steps of one watch."""
-    return [step async for steps in watch.changes(client, PODS, Scope(), version, silence) for step in steps]
+    return [step async for steps in watch.watch(client, PODS, ListOptions(), version, silence) for step in steps]
 
 
 async def test_a_watch_brings_what_happened(client: Client, script: Script) -> None:
@@ -60,7 +59,7 @@ async def test_without_a_version_all_that_exists_comes_first(client: Client, scr
 
 async def test_a_scope_is_a_namespace_and_labels(client: Client, script: Script) -> None:
     script.usual = stream([])
-    async for _ in watch.changes(client, PODS, Scope("team", "a=b,!c"), "1"):
+    async for _ in watch.watch(client, PODS, ListOptions("team", "a=b,!c"), "1"):
         pass
     assert script.received[0].path == "/api/v1/namespaces/team/pods"
     assert script.received[0].query["labelSelector"] == "a=b,!c"
@@ -97,7 +96,7 @@ async def test_an_object_that_is_nested_too_deep_spoils_no_other(client: Client,
     good = codec.encode({"metadata": {"name": "good", "namespace": "team", "resourceVersion": "5"}})
     body = b'{"metadata":{"resourceVersion":"9"},"items":[' + deep + b"," + good + b"]}"
     script.usual = answer(200, body)
-    version, steps = await watch.objects(client, PODS, Scope())
+    version, steps = await watch.list_all(client, PODS, ListOptions())
     assert (version, [step.metadata.name for step in steps]) == ("9", ["deep", "good"])
     assert steps[1].object is not None
     if levels > 1_000:
@@ -134,23 +133,23 @@ def test_a_line_may_be_cut_anywhere(cuts: set[int]) -> None:
 
 
 async def test_a_watch_that_falls_silent_is_noticed(client: Client, script: Script) -> None:
-    """The connection is open and nobody speaks: without this we would wait for ever."""
+    """The connection is open and nobody speaks: without this we would wait forever."""
     script.usual = stream([event("ADDED", "a")], then=stay_silent)
-    batches = watch.changes(client, PODS, Scope(), "1", silence=0.05)
+    batches = watch.watch(client, PODS, ListOptions(), "1", silence=0.05)
     assert [step.type for step in await anext(batches)] == ["ADDED"]
-    with pytest.raises(UnsureError, match="watch of pods: "):
+    with pytest.raises(UnknownOutcomeError, match="watch of pods: "):
         await asyncio.wait_for(anext(batches), 10)
 
 
 async def test_a_watch_that_is_not_even_answered_is_noticed(client: Client, script: Script) -> None:
     script.usual = stay_silent
-    with pytest.raises(UnsureError):
+    with pytest.raises(UnknownOutcomeError):
         await asyncio.wait_for(read(client, silence=0.05), 10)
 
 
 async def test_a_watch_cut_in_the_middle_of_a_line_is_noticed(client: Client, script: Script) -> None:
     script.usual = stream([event("ADDED", "a") + b'{"type": "ADD'], then=hang_up)
-    with pytest.raises(UnsureError):
+    with pytest.raises(UnknownOutcomeError):
         await read(client)
 
 
@@ -159,8 +158,8 @@ async def test_a_watch_cut_in_the_middle_of_a_line_is_noticed(client: Client, sc
     [
         (410, "Expired", GoneError),
         (410, "Gone", GoneError),
-        (500, "InternalError", UnsureError),
-        (422, "Invalid", UnsureError),
+        (500, "InternalError", UnknownOutcomeError),
+        (422, "Invalid", UnknownOutcomeError),
     ],
 )
 async def test_an_error_event_ends_the_watch(
@@ -174,7 +173,7 @@ async def test_an_error_event_ends_the_watch(
 
 async def test_what_is_not_an_event_ends_the_watch(client: Client, script: Script) -> None:
     script.usual = stream([b"<html>\n"])
-    with pytest.raises(UnsureError, match="not an event"):
+    with pytest.raises(UnknownOutcomeError, match="sent an invalid event"):
         await read(client)
 
 
@@ -193,12 +192,12 @@ async def test_a_watch_can_be_refused(
 async def test_a_refused_watch_pauses_everybody_too(connect: Connect, script: Script) -> None:
     pauses: list[float] = []
 
-    class Pauses(Limiter):
+    class Pauses(RateLimiter):
         def pause(self, seconds: float) -> None:
             pauses.append(seconds)
 
     script.usual = status(429, "TooManyRequests", Retry_After="3")
-    with pytest.raises(BusyError):
+    with pytest.raises(TooManyRequestsError):
         await read(connect(limiter=Pauses(0, 0)))
     assert pauses == [3]
 
@@ -220,7 +219,7 @@ async def test_a_list_is_read_page_by_page(client: Client, script: Script) -> No
     script.plan(
         answer(200, page("8", "a+b=", "a", "bad")), answer(200, page("8", "c", "c")), answer(200, page("8", ""))
     )
-    version, steps = await watch.objects(client, PODS, Scope("team", "x=y"))
+    version, steps = await watch.list_all(client, PODS, ListOptions("team", "x=y"))
     assert (version, [step.metadata.name for step in steps]) == ("8", ["a", "bad", "c"])
     assert [bool(step.error) for step in steps] == [False, True, False]
     assert [call.query for call in script.received] == [

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from kubedl.api import registry_access
 from kubedl.api.model import ModelVersion
+from kubedl.kube import codec
+from kubedl.kube.types.core import PODS
 from kubedl.models import build_pod
 from kubedl.models.build_pod import Packer
-from kubedl.models.order import ORDER_VARIABLE, Order, Origin
-from kubedl.wire import codec
-from kubedl.wire.core import PODS
+from kubedl.models.pack_protocol import ORDER_VARIABLE, Origin, PackRequest
+from kubedl.podspec import registry_access
 from tests.unit.models.versions import CLAIM, DIGEST, EFS, LOCAL, NAME, NFS, UID, version
 from tests.unit.training.api_model import with_metadata
 
@@ -38,12 +38,12 @@ def container(one: ModelVersion) -> dict[str, Any]:
     return dict(found)
 
 
-def order(one: ModelVersion) -> Order:
+def order(one: ModelVersion) -> PackRequest:
     """What the packer reads, after Kubernetes has put in variables where they are asked for."""
     variable = container(one)["env"][0]
     assert variable["name"] == ORDER_VARIABLE
     assert "$(" not in variable["value"].replace("$$", "")
-    return codec.decode(variable["value"].replace("$$", "$"), Order)
+    return codec.decode(variable["value"].replace("$$", "$"), PackRequest)
 
 
 def test_the_packer_is_told_everything() -> None:
@@ -58,7 +58,7 @@ def test_the_packer_is_told_everything() -> None:
             storage=NFS,
         )
     )
-    assert told == Order(
+    assert told == PackRequest(
         source="/kubedl/source/model",
         repository="hub/resnet",
         tag="v1",
@@ -193,10 +193,10 @@ def test_it_belongs_to_its_version() -> None:
 
 def test_a_long_name_is_cut_and_stays_its_own() -> None:
     """As long as a name may be."""
-    assert build_pod.name_of(version()) == f"image-build-{NAME}"
+    assert build_pod.build_pod_name(version()) == f"image-build-{NAME}"
     longest = with_metadata(version(), name="v" * 253)
-    assert len(build_pod.name_of(longest)) == 253
-    assert build_pod.name_of(longest).endswith(UID)
+    assert len(build_pod.build_pod_name(longest)) == 253
+    assert build_pod.build_pod_name(longest).endswith(UID)
 
 
 @pytest.mark.parametrize(("label", "expected"), [("3", 3), ("", 1), ("x", 1), ("9" * 30, 1), ("²", 1), ("-1", 1)])
@@ -215,3 +215,12 @@ def test_a_cluster_that_assigns_users_is_left_to_do_so() -> None:
     assert left.keys() & {"runAsUser", "runAsGroup"} == set()
     assert named == {**left, "runAsUser": 65532, "runAsGroup": 65532}
     assert left["runAsNonRoot"] is True
+
+
+def test_the_packers_image_is_pulled_with_the_administrators_secrets() -> None:
+    """Without any, those of the ServiceAccount are used, which a pod with its own does not get."""
+    one = version()
+    assert one.spec.storage is not None
+    made = build_pod.render(one, one.spec.storage, 1, Packer(IMAGE, pull_secrets=("hub", "mirror")))["spec"]
+    assert made["imagePullSecrets"] == [{"name": "hub"}, {"name": "mirror"}]
+    assert "imagePullSecrets" not in render(one)["spec"]

@@ -4,10 +4,10 @@ from datetime import datetime
 from typing import Any
 
 from kubedl.api.model import MODEL_VERSIONS, ModelVersion
+from kubedl.kube import codec
+from kubedl.kube.types.core import ContainerState, ContainerStatus, Pod, PodCondition, PodStatus, Terminated, Waiting
+from kubedl.kube.types.meta import ObjectMeta, OwnerReference
 from kubedl.models import build_pod
-from kubedl.wire import codec
-from kubedl.wire.core import ContainerState, ContainerStatus, Pod, PodCondition, PodStatus, Terminated, Waiting
-from kubedl.wire.meta import ObjectMeta, OwnerReference
 from tests.training_builders import NAMESPACE, NOW
 
 NAME, UID = "resnet-1", "12345678-aaaa-bbbb-cccc-1234567890ab"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from proofs.claims import Claim, Value, at_size, load, result
-from proofs.page import Row
+from proofs.report import Row
 
 ROOT = Path(__file__).parents[3]
 
@@ -53,7 +53,7 @@ def test_ci_measures_what_is_small_with_bars_that_a_busy_machine_meets() -> None
     quick = Claim("a", "true", "<= 15", small_bar="<= 60")
     exact = Claim("b", "true", "== 0")
     long = Claim("c", "true", "<= 60", small=False)
-    test = Claim("d", "python -m proofs.tests tests/unit", "== passed")
+    test = Claim("d", "python -m proofs.run_tests tests/unit", "== passed")
     claims = [quick, exact, long, test]
     assert at_size(claims, "full") == claims
     assert [claim.bar for claim in at_size(claims, "small")] == ["<= 60", "== 0"]
@@ -72,7 +72,7 @@ def test_every_area_loads_and_its_tests_exist(area: str) -> None:
     known = " ".join(file.read_text() for file in (ROOT / "tests").rglob("test_*.py"))
     for claim in load(area):
         assert claim.bar.split()[0] in {"<=", ">=", "=="}
-        if "proofs.tests" in claim.command:
+        if "proofs.run_tests" in claim.command:
             name, _, figure = claim.value.partition(" ")
             assert f"def {name}(" in known
             assert f'record_property("{figure}"' in known or not figure
@@ -81,7 +81,7 @@ def test_every_area_loads_and_its_tests_exist(area: str) -> None:
 def test_a_failing_command_fails_the_area(tmp_path: Path) -> None:
     """The runner's exit code is what CI looks at."""
     (tmp_path / "proofs").mkdir()
-    for name in ("__init__", "__main__", "claims", "kept", "page"):
+    for name in ("__init__", "__main__", "claims", "result_cache", "report"):
         (tmp_path / "proofs" / f"{name}.py").write_text((ROOT / "proofs" / f"{name}.py").read_text())
     entry = '[[claim]]\nsentence = "Works"\ncommand = "false"\nbar = "== 0"\n'
     (tmp_path / "proofs" / "area.toml").write_text(entry)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.broken import Edit, edited_copy
+from harness.experiments.mutants import Edit, edited_copy
 from proofs.defects.findings import Finding, complaints, load, missing, page
 
 FIXED = Finding("engine-1", "high", "it broke", "fixed", ("tests/unit/x.py",), (Edit("a", "b", "c"),))

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from devtools.house import ROOT
+from devtools.lint_repo import ROOT
 from proofs.install.rights import SUITE, tallied
 
 

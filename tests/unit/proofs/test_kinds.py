@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.before import NOW, THEN, compared
+from benchmarks.regression import NOW, THEN, compared
 
 
 def test_the_operator_is_compared_with_itself_in_the_turn_before() -> None:

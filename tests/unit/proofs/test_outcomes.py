@@ -1,6 +1,6 @@
 """What is read from pytest's report."""
 
-from proofs.tests import outcomes
+from proofs.run_tests import outcomes
 
 REPORT = """<testsuites><testsuite>
 <testcase name="test_a[1]"><properties><property name="fields" value="3"/></properties></testcase>

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from kubedl.kube.watch import Scope
+from kubedl.kube.types.core import PODS, Pod
+from kubedl.kube.watch import ListOptions
 from kubedl.runtime.reflector import Reflector
 from kubedl.runtime.store import Store
-from kubedl.wire.core import PODS, Pod
 from tests.unit.runtime.fake_server import NAMESPACE, Server
 
 
@@ -28,7 +28,7 @@ def store() -> Store[Pod]:
 
 @pytest.fixture
 async def reflector(server: Server, store: Store[Pod]) -> Reflector[Pod]:
-    return Reflector(server.client, PODS, store, Scope(NAMESPACE), jitter=lambda: 0.5)
+    return Reflector(server.client, PODS, store, ListOptions(NAMESPACE), jitter=lambda: 0.5)
 
 
 @pytest.fixture(params=[True, False], ids=["WatchList", "pages"])

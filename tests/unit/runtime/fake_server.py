@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import msgspec
 
+from kubedl.kube import codec
 from kubedl.kube.client import Client, ListMeta, Page
 from kubedl.kube.errors import (
     AlreadyExistsError,
@@ -21,8 +22,7 @@ from kubedl.kube.errors import (
     InvalidError,
     NotFoundError,
 )
-from kubedl.wire import codec
-from kubedl.wire.meta import Key, Object, Resource
+from kubedl.kube.types.meta import Object, ObjectKey, Resource
 from tests.unit.runtime.fake_watch import Body, Connection, Event
 
 NAMESPACE = "team"
@@ -160,7 +160,7 @@ class Server:
             connection.close()
             self.connections.remove(connection)
 
-    async def get(self, resource: Resource[Any], key: Key) -> Object:
+    async def get(self, resource: Resource[Any], key: ObjectKey) -> Object:
         await self._arrive("get", {"name": key.name})
         return _read(resource, self._existing(key).body)
 
@@ -172,7 +172,7 @@ class Server:
         return self._answer(resource, self.put(**_arguments(body)))
 
     async def patch(
-        self, resource: Resource[Any], key: Key, body: Body, how: str = "merge", subresource: str = ""
+        self, resource: Resource[Any], key: ObjectKey, body: Body, how: str = "merge", subresource: str = ""
     ) -> Object:
         await self._arrive("patch", {"name": key.name, "body": body, "how": how, "subresource": subresource})
         guard = body.get("metadata", {})
@@ -184,7 +184,7 @@ class Server:
         return self._answer(resource, self.put(**_arguments(body)))
 
     async def delete(
-        self, resource: Resource[Any], key: Key, uid: str, grace_seconds: int | None = None
+        self, resource: Resource[Any], key: ObjectKey, uid: str, grace_seconds: int | None = None
     ) -> Object | None:
         await self._arrive("delete", {"name": key.name, "uid": uid, "grace": grace_seconds})
         if self._existing(key).body["metadata"]["uid"] != uid:
@@ -200,7 +200,7 @@ class Server:
         if verb in {"list", "watch"} and self.refusals and (refusal := self.refusals.popleft()) is not None:
             raise refusal
 
-    def _existing(self, key: Key) -> Event:
+    def _existing(self, key: ObjectKey) -> Event:
         assert key.namespace == NAMESPACE
         if key.name not in self.state():
             raise NotFoundError(404, "NotFound", "there is none")

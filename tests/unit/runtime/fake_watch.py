@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from kubedl.kube.errors import ApiError, UnsureError
+from kubedl.kube import codec
+from kubedl.kube.errors import ApiError, UnknownOutcomeError
 from kubedl.kube.watch import INITIAL_EVENTS_END
-from kubedl.wire import codec
 
 BOOKMARK_SECONDS = 60.0
 
@@ -93,7 +93,7 @@ class Connection:
                 async with asyncio.timeout_at(heard + self._silence):
                     await self._wake.wait()
             except TimeoutError:
-                raise UnsureError(0, "", "silence") from None
+                raise UnknownOutcomeError(0, "", "silence") from None
         raise self._failure
 
     def pump(self) -> None:
@@ -116,7 +116,7 @@ class Connection:
 
     def drop(self) -> None:
         """Break, with whatever is under way."""
-        self._failure = UnsureError(0, "", "connection reset")
+        self._failure = UnknownOutcomeError(0, "", "connection reset")
         self._wake.set()
 
     def end(self) -> None:

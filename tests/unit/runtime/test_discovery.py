@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from structlog.testing import capture_logs
 
-from kubedl.kube.errors import ApiError, ForbiddenError, NotFoundError, UnsureError
+from kubedl.kube import codec
+from kubedl.kube.errors import ApiError, ForbiddenError, NotFoundError, UnknownOutcomeError
+from kubedl.kube.types.core import Pod
+from kubedl.kube.types.meta import Resource
 from kubedl.runtime.discovery import FRESH, Discovery
 from kubedl.runtime.manager import Manager
-from kubedl.wire import codec
-from kubedl.wire.core import Pod
-from kubedl.wire.meta import Resource
 from tests.unit.runtime.background import running
 from tests.unit.runtime.fake_server import Server
 
@@ -58,7 +58,7 @@ async def test_one_question_tells_of_all_kinds_of_a_group() -> None:
     [
         (NotFoundError(404, "NotFound", "no such group"), False),
         (ForbiddenError(403, "Forbidden", "no right to discovery"), True),
-        (UnsureError(0, "", "cut"), True),
+        (UnknownOutcomeError(0, "", "cut"), True),
     ],
 )
 async def test_what_cannot_be_known_is_left_to_the_watch(error: ApiError, served: bool) -> None:
@@ -73,7 +73,7 @@ async def test_a_missing_kind_makes_no_warning_and_is_found_when_it_comes(
     asked = Asked(NotFoundError(404, "NotFound", "no such group"))
     monkeypatch.setattr(Server, "call", _call(asked), raising=False)
     manager = Manager(server.client)
-    store = manager.cache(DATASETS)
+    store = manager.informer(DATASETS).store
 
     async def elect(_: object) -> None:
         await asyncio.Event().wait()
@@ -81,7 +81,7 @@ async def test_a_missing_kind_makes_no_warning_and_is_found_when_it_comes(
     with capture_logs() as logs:
         async with running(manager.run(elect)):
             await asyncio.sleep(3600)
-            assert manager.missing() == []
+            assert manager.unsynced() == []
             assert not server.calls
             assert 90 <= len(asked.paths) <= 181
             asked.answer = ["datasets"]
@@ -89,7 +89,7 @@ async def test_a_missing_kind_makes_no_warning_and_is_found_when_it_comes(
             assert len(store) == len(server.readable()) > 0
     assert [entry for entry in logs if entry["log_level"] != "info"] == []
     assert [entry["event"] for entry in logs].count(
-        "the cluster does not have this kind, looking again now and then"
+        "the cluster does not serve this kind, checking again periodically"
     ) == 1
 
 

@@ -6,15 +6,22 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
+from kubedl.kube import codec
 from kubedl.kube.client import Client
-from kubedl.kube.errors import AlreadyExistsError, ForbiddenError, NotFoundError, UnsureError
-from kubedl.runtime.events import BURST, LONGEST, REFILL_SECONDS, TRIES, WAITING, Recorder, Reference
-from kubedl.wire import codec
-from kubedl.wire.core import Event
-from kubedl.wire.meta import Key
+from kubedl.kube.errors import (
+    AlreadyExistsError,
+    ForbiddenError,
+    NamespaceTerminatingError,
+    NotFoundError,
+    UnknownOutcomeError,
+)
+from kubedl.kube.types.core import Event
+from kubedl.kube.types.meta import ObjectKey
+from kubedl.runtime.events import BURST, LONGEST, REFILL_SECONDS, TRIES, WAITING, EventRecorder, ObjectReference
 
-JOB = Reference("training.kubedl.io/v1alpha1", "TFJob", "team", "job", "uid-1")
+JOB = ObjectReference("training.kubedl.io/v1alpha1", "TFJob", "team", "job", "uid-1")
 pytestmark = pytest.mark.looptime
 
 
@@ -22,16 +29,16 @@ class Events(Client):
     """The server's events, as JSON, and the errors that it will give next."""
 
     def __init__(self) -> None:
-        self.kept: dict[Key, dict[str, Any]] = {}
+        self.kept: dict[ObjectKey, dict[str, Any]] = {}
         self.calls: list[str] = []
         self.errors: list[Exception | None] = []
 
-    async def get(self, _: Any, key: Key) -> Any:  # noqa: ANN401
+    async def get(self, _: Any, key: ObjectKey) -> Any:  # noqa: ANN401
         self._call("get", key)
         return self._event(key)
 
     async def create(self, _: Any, namespace: str, body: Any) -> Any:  # noqa: ANN401
-        key = Key(namespace, body["metadata"]["name"])
+        key = ObjectKey(namespace, body["metadata"]["name"])
         lost = self._call("create", key)
         if key in self.kept:
             raise AlreadyExistsError(409, "AlreadyExists", "there")
@@ -40,20 +47,20 @@ class Events(Client):
             raise lost
         return self._event(key)
 
-    async def patch(self, _: Any, key: Key, body: Any, *__: Any) -> Any:  # noqa: ANN401
+    async def patch(self, _: Any, key: ObjectKey, body: Any, *__: Any) -> Any:  # noqa: ANN401
         self._call("patch", key)
         if key not in self.kept:
             raise NotFoundError(404, "NotFound", "not there")
         self.kept[key] |= body
         return self._event(key)
 
-    def _event(self, key: Key) -> Event:
+    def _event(self, key: ObjectKey) -> Event:
         return Event(count=self.kept[key]["count"])
 
-    def _call(self, verb: str, _: Key) -> Exception | None:
+    def _call(self, verb: str, _: ObjectKey) -> Exception | None:
         self.calls.append(verb)
         error = self.errors.pop(0) if self.errors else None
-        if isinstance(error, UnsureError) and error.code == 504:
+        if isinstance(error, UnknownOutcomeError) and error.code == 504:
             return error  # it is done, and nobody is told
         if error is not None:
             raise error
@@ -71,9 +78,9 @@ class Recorded:
         self.events = events
         self.now = 0.0
         self.dropped = 0
-        self.recorder = Recorder(events, instance="pod-1", dropped=self._drop, clock=lambda: self.now)
+        self.recorder = EventRecorder(events, instance="pod-1", dropped=self._drop, clock=lambda: self.now)
 
-    def say(self, message: str, *, about: Reference = JOB, warning: bool = False, reason: str = "Reason") -> None:
+    def say(self, message: str, *, about: ObjectReference = JOB, warning: bool = False, reason: str = "Reason") -> None:
         self.recorder.event(about, "Warning" if warning else "Normal", reason, message)
 
     async def sent(self) -> None:
@@ -138,7 +145,7 @@ async def test_other_words_objects_and_reasons_are_other_events(recorded: Record
     recorded.say("two")
     recorded.say("one", reason="Other")
     recorded.say("one", warning=True)
-    recorded.say("one", about=Reference("v1", "Pod", "team", "job", "uid-2"))  # the same name, made again
+    recorded.say("one", about=ObjectReference("v1", "Pod", "team", "job", "uid-2"))  # the same name, made again
     await recorded.sent()
     assert len(recorded.events.kept) == 5
 
@@ -202,7 +209,7 @@ async def test_a_flood_hides_neither_warnings_nor_other_objects(recorded: Record
         recorded.say("again")
         await recorded.sent()
     recorded.say("it failed", warning=True)
-    recorded.say("hello", about=Reference("v1", "Pod", "team", "other", "uid-9"))
+    recorded.say("hello", about=ObjectReference("v1", "Pod", "team", "other", "uid-9"))
     await recorded.sent()
     assert recorded.events.counts.keys() == {"again", "it failed", "hello"}
 
@@ -211,16 +218,16 @@ async def test_a_full_queue_drops_and_counts(events: Events) -> None:
     """Nobody sends yet, and nobody who reports waits."""
     recorded = Recorded(events)
     for number in range(WAITING + 5):
-        recorded.say("hello", about=Reference("v1", "Pod", "team", f"pod-{number}", f"uid-{number}"))
+        recorded.say("hello", about=ObjectReference("v1", "Pod", "team", f"pod-{number}", f"uid-{number}"))
     assert recorded.dropped == 5
 
 
 async def test_a_server_in_trouble_is_asked_a_few_times(recorded: Recorded) -> None:
-    recorded.events.errors = [UnsureError(500, "", "trouble")] * (TRIES - 1)
+    recorded.events.errors = [UnknownOutcomeError(500, "", "trouble")] * (TRIES - 1)
     recorded.say("patience")
     await recorded.sent()
     assert (recorded.events.counts, recorded.dropped) == ({"patience": 1}, 0)
-    recorded.events.errors = [UnsureError(500, "", "trouble")] * TRIES
+    recorded.events.errors = [UnknownOutcomeError(500, "", "trouble")] * TRIES
     recorded.say("patience")
     await recorded.sent()
     assert (recorded.events.counts, recorded.dropped) == ({"patience": 1}, 1)
@@ -230,7 +237,7 @@ async def test_a_server_in_trouble_is_asked_a_few_times(recorded: Recorded) -> N
 
 
 async def test_a_create_that_went_unanswered_is_recognised(recorded: Recorded) -> None:
-    recorded.events.errors = [UnsureError(504, "", "done, but lost")]
+    recorded.events.errors = [UnknownOutcomeError(504, "", "done, but lost")]
     recorded.say("hello")
     await recorded.sent()
     assert len(recorded.events.kept) == 1
@@ -254,7 +261,7 @@ async def test_any_message_can_be_sent(recorded: Recorded, message: str) -> None
 
 
 async def test_a_cluster_wide_object_has_its_events_in_default(recorded: Recorded) -> None:
-    recorded.say("hello", about=Reference("v1", "Node", "", "n" * 253, "uid-3"))
+    recorded.say("hello", about=ObjectReference("v1", "Node", "", "n" * 253, "uid-3"))
     await recorded.sent()
     [key] = recorded.events.kept
     assert key.namespace == "default"
@@ -264,6 +271,15 @@ async def test_a_cluster_wide_object_has_its_events_in_default(recorded: Recorde
 async def test_memory_is_bounded(recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kubedl.runtime.events.REMEMBERED", 100)
     for number in range(1000):
-        recorded.say("hello", about=Reference("v1", "Pod", "team", f"pod-{number}", f"uid-{number}"))
+        recorded.say("hello", about=ObjectReference("v1", "Pod", "team", f"pod-{number}", f"uid-{number}"))
     memories = (recorded.recorder._series, recorded.recorder._messages, recorded.recorder._full_at)  # noqa: SLF001
     assert [len(memory) for memory in memories] == [100, 100, 100]
+
+
+async def test_a_namespace_that_is_being_deleted_is_no_reason_to_warn(recorded: Recorded) -> None:
+    """Its events have no place any more, and nobody will look for them."""
+    recorded.events.errors = [NamespaceTerminatingError(403, "Forbidden", "being terminated")]
+    with capture_logs() as logged:
+        recorded.say("hello")
+        await recorded.sent()
+    assert [entry["log_level"] for entry in logged] == ["debug"]

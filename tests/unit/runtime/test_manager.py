@@ -4,16 +4,16 @@ import asyncio
 
 import pytest
 
-from kubedl.kube.errors import NotFoundError, UnsureError
+from kubedl.kube.errors import NotFoundError, UnknownOutcomeError
+from kubedl.kube.types.core import PODS, SERVICES, Pod
+from kubedl.kube.types.meta import ObjectKey
 from kubedl.runtime.controller import Controller
-from kubedl.runtime.gate import Gate
+from kubedl.runtime.expectations import Expectations
 from kubedl.runtime.manager import Lead, Manager
 from kubedl.runtime.store import Store
-from kubedl.wire.core import PODS, SERVICES, Pod
-from kubedl.wire.meta import Key
 from tests.unit.runtime.background import running
 from tests.unit.runtime.fake_server import Server
-from tests.unit.runtime.mirror import held
+from tests.unit.runtime.store_view import held
 
 pytestmark = [pytest.mark.looptime, pytest.mark.usefixtures("logs")]
 
@@ -22,11 +22,11 @@ class Worker:
     """A controller of pods, and the keys that it was called with."""
 
     def __init__(self, store: Store[Pod]) -> None:
-        self.keys: list[Key] = []
-        self.controller = Controller("test", self._reconcile, gate=Gate({}))
+        self.keys: list[ObjectKey] = []
+        self.controller = Controller("test", self._reconcile, expectations=Expectations({}))
         self.controller.watch(store, lambda pod: [pod.metadata.key])
 
-    async def _reconcile(self, key: Key) -> float | None:
+    async def _reconcile(self, key: ObjectKey) -> float | None:
         self.keys.append(key)
         return None
 
@@ -37,7 +37,7 @@ async def at_once(lead: Lead) -> None:
 
 async def test_a_standby_keeps_its_caches_and_takes_over_with_all_of_them(server: Server) -> None:
     manager = Manager(server.client)
-    pods = manager.cache(PODS)
+    pods = manager.informer(PODS).store
     worker = Worker(pods)
     manager.add(worker.controller, pods)
     elected = asyncio.Event()
@@ -59,32 +59,32 @@ async def test_a_standby_keeps_its_caches_and_takes_over_with_all_of_them(server
 
 async def test_a_leader_waits_for_its_caches(server: Server) -> None:
     """Planning from an empty cache would make everything a second time."""
-    server.refusals.extend([UnsureError(503, "", "down")] * 6)
+    server.refusals.extend([UnknownOutcomeError(503, "", "down")] * 6)
     manager = Manager(server.client)
-    pods = manager.cache(PODS)
+    pods = manager.informer(PODS).store
     worker = Worker(pods)
     manager.add(worker.controller, pods)
-    worker.controller.queue.add(Key("team", "early"))
+    worker.controller.queue.add(ObjectKey("team", "early"))
     async with running(manager.run(at_once)):
         await asyncio.sleep(2)
-        assert manager.missing() == ["pods"]
+        assert manager.unsynced() == ["pods"]
         assert worker.keys == []
         await asyncio.sleep(60)
-        assert manager.missing() == []
+        assert manager.unsynced() == []
         assert sorted(key.name for key in worker.keys) == ["a", "b", "c", "early"]
 
 
 async def test_a_kind_that_the_cluster_does_not_have_holds_up_nobody_else(server: Server) -> None:
     manager = Manager(server.client)
-    pods = manager.cache(PODS)
-    services = manager.cache(SERVICES)
+    pods = manager.informer(PODS).store
+    services = manager.informer(SERVICES).store
     worker, idle = Worker(pods), Worker(pods)
     manager.add(worker.controller, pods)
     manager.add(idle.controller, pods, services)
     server.refusals.extend([None, *[NotFoundError(404, "NotFound", "no such kind")] * 20])
     async with running(manager.run(at_once)):
         await asyncio.sleep(1)
-        assert manager.missing() == []
+        assert manager.unsynced() == []
         assert len(worker.keys) == 3
         assert idle.keys == []
 
@@ -100,14 +100,14 @@ async def test_companions_run_whoever_leads(server: Server) -> None:
     async def never(_: Lead) -> None:
         await asyncio.Event().wait()
 
-    manager.beside(companion)
+    manager.add_runnable(companion)
     async with running(manager.run(never)):
         await asyncio.wait_for(started.wait(), 1)
 
 
 async def test_everything_ends_when_it_is_cancelled(server: Server) -> None:
     manager = Manager(server.client)
-    pods = manager.cache(PODS)
+    pods = manager.informer(PODS).store
     manager.add(Worker(pods).controller, pods)
     async with running(manager.run(at_once)):
         await asyncio.sleep(1)

@@ -23,8 +23,8 @@ def samples(metrics: Metrics) -> dict[str, float]:
 def test_calls_are_counted_by_verb_resource_and_outcome() -> None:
     metrics = Metrics()
     for _ in range(3):
-        metrics.made("create", "pods", "201", 0.02)
-    metrics.made("create", "pods", "409", 0.02)
+        metrics.observe_request("create", "pods", "201", 0.02)
+    metrics.observe_request("create", "pods", "409", 0.02)
     found = samples(metrics)
     assert found["kubedl_api_calls_total{outcome=201,resource=pods,verb=create}"] == 3
     assert found["kubedl_api_calls_total{outcome=409,resource=pods,verb=create}"] == 1
@@ -34,7 +34,7 @@ def test_calls_are_counted_by_verb_resource_and_outcome() -> None:
 
 def test_the_length_of_a_watch_is_no_answer_time() -> None:
     metrics = Metrics()
-    metrics.made("watch", "pods", "200", 290)
+    metrics.observe_request("watch", "pods", "200", 290)
     found = samples(metrics)
     assert found["kubedl_api_calls_total{outcome=200,resource=pods,verb=watch}"] == 1
     assert not any(name.startswith("kubedl_api_call_seconds") for name in found)
@@ -116,8 +116,8 @@ async def test_the_worst_lag_is_shown_for_a_window_and_then_forgotten() -> None:
 def test_counting_a_call_is_cheap() -> None:
     """It happens for every write; the bar is wide, because machines are busy."""
     metrics = Metrics()
-    metrics.made("create", "pods", "201", 0.02)
+    metrics.observe_request("create", "pods", "201", 0.02)
     began = time.process_time()
     for _ in range(10_000):
-        metrics.made("create", "pods", "201", 0.02)
+        metrics.observe_request("create", "pods", "201", 0.02)
     assert (time.process_time() - began) / 10_000 < 50e-6

@@ -6,12 +6,12 @@ from itertools import pairwise
 import pytest
 
 from kubedl.kube.errors import GoneError, InvalidError
+from kubedl.kube.types.core import Pod
 from kubedl.runtime.reflector import BETWEEN_LISTS, Reflector
 from kubedl.runtime.store import Store
-from kubedl.wire.core import Pod
 from tests.unit.runtime.background import running
 from tests.unit.runtime.fake_server import Server
-from tests.unit.runtime.mirror import held, lose_history, starts
+from tests.unit.runtime.store_view import held, lose_history, starts
 
 pytestmark = [pytest.mark.looptime, pytest.mark.usefixtures("logs")]
 

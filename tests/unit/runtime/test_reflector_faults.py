@@ -6,14 +6,21 @@ from typing import Any
 
 import pytest
 
-from kubedl.kube.errors import ApiError, BusyError, ForbiddenError, GoneError, NotFoundError, UnsureError
-from kubedl.runtime.reflector import BEHIND, BETWEEN_LISTS, Reflector, WentBackError
+from kubedl.kube.errors import (
+    ApiError,
+    ForbiddenError,
+    GoneError,
+    NotFoundError,
+    TooManyRequestsError,
+    UnknownOutcomeError,
+)
+from kubedl.kube.types.core import PODS, Pod
+from kubedl.kube.types.meta import ObjectKey
+from kubedl.runtime.reflector import BEHIND, BETWEEN_LISTS, Reflector, StaleResourceVersionError
 from kubedl.runtime.store import Store
-from kubedl.wire.core import PODS, Pod
-from kubedl.wire.meta import Key
 from tests.unit.runtime.background import running
 from tests.unit.runtime.fake_server import NAMESPACE, Server
-from tests.unit.runtime.mirror import held, lose_history, starts
+from tests.unit.runtime.store_view import held, lose_history, starts
 
 pytestmark = [pytest.mark.looptime, pytest.mark.usefixtures("logs")]
 
@@ -27,11 +34,11 @@ Logs = list[dict[str, object]]
 @pytest.mark.parametrize(
     "error",
     [
-        UnsureError(500, "InternalError", "etcd is down"),
-        UnsureError(0, "", "connection refused"),
+        UnknownOutcomeError(500, "InternalError", "etcd is down"),
+        UnknownOutcomeError(0, "", "connection refused"),
         ForbiddenError(403, "Forbidden", "the role was taken away"),
         NotFoundError(404, "NotFound", "the kind was taken away"),
-        BusyError(429, "TooManyRequests", "later"),
+        TooManyRequestsError(429, "TooManyRequests", "later"),
         ApiError(418, "", "what?"),
     ],
     ids=lambda error: type(error).__name__,
@@ -58,7 +65,7 @@ async def test_half_a_list_is_not_a_list(server: Server, store: Store[Pod], refl
     async with running(reflector.run()):
         await asyncio.sleep(BETWEEN_LISTS)
         before = held(store)
-        server.refusals.extend([None, None, UnsureError(500, "", "on the second page")])
+        server.refusals.extend([None, None, UnknownOutcomeError(500, "", "on the second page")])
         lose_history(server)
         await asyncio.sleep(0.7)
         assert server.called("list")[-1].detail.get("continue")
@@ -68,7 +75,7 @@ async def test_half_a_list_is_not_a_list(server: Server, store: Store[Pod], refl
 
 
 async def test_pauses_grow_until_it_goes_well(server: Server, reflector: Reflector[Pod]) -> None:
-    server.refusals.extend([UnsureError(503, "", "down")] * 10)
+    server.refusals.extend([UnknownOutcomeError(503, "", "down")] * 10)
     async with running(reflector.run()):
         await asyncio.wait_for(reflector.synced.wait(), 600)
         times = [call.at for call in server.calls]
@@ -82,7 +89,7 @@ async def test_pauses_grow_until_it_goes_well(server: Server, reflector: Reflect
 
 
 async def test_a_pause_that_the_server_asks_for_is_kept(server: Server, reflector: Reflector[Pod]) -> None:
-    server.refusals.append(BusyError(429, "TooManyRequests", "later", retry_after=17))
+    server.refusals.append(TooManyRequestsError(429, "TooManyRequests", "later", retry_after=17))
     async with running(reflector.run()):
         await asyncio.wait_for(reflector.synced.wait(), 600)
     assert [call.at for call in server.calls] == [0, 17]
@@ -93,7 +100,7 @@ async def test_a_kind_that_is_installed_later_is_found(
 ) -> None:
     """What fails meanwhile does not say that it is there."""
     missing = NotFoundError(404, "NotFound", "no such kind")
-    server.refusals.extend([missing, missing, BusyError(429, "TooManyRequests", "later"), missing])
+    server.refusals.extend([missing, missing, TooManyRequestsError(429, "TooManyRequests", "later"), missing])
     async with running(reflector.run()):
         while server.refusals:
             await asyncio.sleep(0.1)
@@ -177,7 +184,7 @@ async def test_a_server_that_was_set_back_ends_the_process(
     else:
         server.bookmarks = False
         server.connections[0].drop()
-    with pytest.raises(WentBackError, match="stays there"):
+    with pytest.raises(StaleResourceVersionError, match="stays there"):
         await asyncio.wait_for(task, 600)
     assert "restore of etcd" in str(logs[-1]["event"])
 
@@ -210,7 +217,7 @@ async def test_an_object_that_cannot_be_read_is_missing_alone(
         server.put("e", spoiled=part)
         await asyncio.sleep(20)
         assert held(store) == server.readable()
-    blamed = {entry["key"] for entry in logs if entry["event"] == "cannot read object"}
+    blamed = {entry["key"] for entry in logs if entry["event"] == "cannot decode object"}
     assert blamed == {f"{NAMESPACE}/{name}" for name in "bce"}
     assert "a bug" not in str(logs)
 
@@ -225,7 +232,7 @@ async def test_an_object_may_be_large(server: Server, store: Store[Pod], reflect
         server.put("c")
         await asyncio.sleep(1)
         assert held(store) == server.readable()
-        large = store.get(Key(NAMESPACE, "b"))
+        large = store.get(ObjectKey(NAMESPACE, "b"))
         assert large is not None
         assert len(large.status.message) == 1_000_000
 
@@ -313,5 +320,5 @@ async def test_an_index_that_fails_costs_nobody_else_anything(server: Server, lo
         server.remove("c")
         await asyncio.sleep(1)
         assert held(store) == server.readable()
-        assert set(held(store.by("group", "good"))) == {"a", "d"}
+        assert set(held(store.by_index("group", "good"))) == {"a", "d"}
     assert any(entry["log_level"] == "error" and entry.get("key") == f"{NAMESPACE}/b" for entry in logs)

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kubedl.kube.types.core import Pod
+from kubedl.kube.types.meta import NOTHING, ObjectKey, ObjectMeta, OwnerReference
 from kubedl.runtime.store import BY_OWNER, OwnerKey, Store
-from kubedl.wire.core import Pod
-from kubedl.wire.meta import NOTHING, Key, ObjectMeta, OwnerReference
 
 Told = list[tuple[str, str]]
 
@@ -48,40 +48,40 @@ def test_each_change_is_told_with_before_and_after(store: Store[Pod], told: Told
     store.put(pod("a"))
     store.put(pod("a", version=2))
     store.put(pod("a", version=2))
-    store.remove(Key("team", "a"))
-    store.remove(Key("team", "a"))
+    store.remove(ObjectKey("team", "a"))
+    store.remove(ObjectKey("team", "a"))
     assert told == [("", "a@1"), ("a@1", "a@2"), ("a@2", "")]
     assert len(store) == 0
-    assert store.get(Key("team", "a")) is None
+    assert store.get(ObjectKey("team", "a")) is None
 
 
 def test_an_index_follows_its_object(store: Store[Pod]) -> None:
     store.put(pod("a", group="x"))
     store.put(pod("b", group="x"))
     store.put(pod("c"))
-    assert uids(store.by("group", "x")) == ["a", "b"]
+    assert uids(store.by_index("group", "x")) == ["a", "b"]
     store.put(pod("a", version=2, group="y"))
     store.put(pod("b", version=2))
-    assert uids(store.by("group", "x")) == []
-    assert uids(store.by("group", "y")) == ["a"]
-    [found] = store.by("group", "y")
+    assert uids(store.by_index("group", "x")) == []
+    assert uids(store.by_index("group", "y")) == ["a"]
+    [found] = store.by_index("group", "y")
     assert found.metadata.resource_version == "2"
-    store.remove(Key("team", "a"))
-    assert uids(store.by("group", "y")) == []
+    store.remove(ObjectKey("team", "a"))
+    assert uids(store.by_index("group", "y")) == []
 
 
 def test_an_object_made_again_under_its_name_is_another(store: Store[Pod], told: Told) -> None:
     store.put(pod("a", uid="first", group="x"))
     store.put(pod("a", uid="second", group="y"))
     assert told == [("", "first@1"), ("first@1", ""), ("", "second@1")]
-    assert uids(store.by("group", "x")) == []
-    assert uids(store.by("group", "y")) == ["second"]
-    assert uids(store.deleted("x")) == ["first"]
+    assert uids(store.by_index("group", "x")) == []
+    assert uids(store.by_index("group", "y")) == ["second"]
+    assert uids(store.tombstones("x")) == ["first"]
 
 
 def test_the_end_of_one_is_not_the_end_of_its_successor(store: Store[Pod], told: Told) -> None:
     store.put(pod("a", uid="second"))
-    store.remove(Key("team", "a"), pod("a", uid="first"))
+    store.remove(ObjectKey("team", "a"), pod("a", uid="first"))
     assert uids(store) == ["second"]
     assert told == [("", "second@1")]
 
@@ -92,8 +92,8 @@ def test_what_is_not_in_a_list_was_deleted(store: Store[Pod], told: Told) -> Non
     told.clear()
     store.replace([pod("b", group="x"), pod("c", version=2, group="x"), pod("d", group="x")])
     assert sorted(told) == [("", "d@1"), ("a@1", ""), ("c@1", "c@2")]
-    assert uids(store.by("group", "x")) == uids(store) == ["b", "c", "d"]
-    assert uids(store.deleted("x")) == ["a"]
+    assert uids(store.by_index("group", "x")) == uids(store) == ["b", "c", "d"]
+    assert uids(store.tombstones("x")) == ["a"]
     store.replace([])
     assert len(store) == 0
 
@@ -101,38 +101,38 @@ def test_what_is_not_in_a_list_was_deleted(store: Store[Pod], told: Told) -> Non
 def test_what_is_gone_is_kept_in_its_last_state_until_it_is_forgotten(store: Store[Pod]) -> None:
     for name in ("a", "b", "c"):
         store.put(pod(name, group="x"))
-        store.remove(Key("team", name), pod(name, version=9, group="x"))
-    assert {found.metadata.resource_version for found in store.deleted("x")} == {"9"}
-    store.forget("x", ["a", "never heard of"])
-    assert uids(store.deleted("x")) == ["b", "c"]
-    store.forget("x", [])
-    assert uids(store.deleted("x")) == ["b", "c"]
-    store.forget("x")
-    assert store.deleted("x") == []
-    store.forget("x", ["b"])
+        store.remove(ObjectKey("team", name), pod(name, version=9, group="x"))
+    assert {found.metadata.resource_version for found in store.tombstones("x")} == {"9"}
+    store.drop_tombstones("x", ["a", "never heard of"])
+    assert uids(store.tombstones("x")) == ["b", "c"]
+    store.drop_tombstones("x", [])
+    assert uids(store.tombstones("x")) == ["b", "c"]
+    store.drop_tombstones("x")
+    assert store.tombstones("x") == []
+    store.drop_tombstones("x", ["b"])
 
 
 def test_what_belongs_to_nobody_is_not_remembered(store: Store[Pod]) -> None:
     store.put(pod("a"))
-    store.remove(Key("team", "a"))
-    assert store.deleted(None) == []
+    store.remove(ObjectKey("team", "a"))
+    assert store.tombstones(None) == []
 
 
 def test_what_comes_back_is_not_among_the_deleted(store: Store[Pod]) -> None:
     """It could not be read for a while, or had lost the label that we look for; it did not go."""
     store.put(pod("a", group="x"))
-    store.remove(Key("team", "a"))
+    store.remove(ObjectKey("team", "a"))
     store.put(pod("a", version=2, group="x"))
-    assert store.deleted("x") == []
+    assert store.tombstones("x") == []
 
 
 def test_a_reader_may_change_the_store_while_it_reads(store: Store[Pod]) -> None:
     for name in ("a", "b"):
         store.put(pod(name, group="x"))
-    for found in store.by("group", "x"):
+    for found in store.by_index("group", "x"):
         store.remove(found.metadata.key)
-    for found in store.deleted("x"):
-        store.forget("x", [found.metadata.uid])
+    for found in store.tombstones("x"):
+        store.drop_tombstones("x", [found.metadata.uid])
     assert len(store) == 0
 
 
@@ -153,7 +153,7 @@ def test_an_index_is_what_one_would_find_by_looking_at_everything(work: list[obj
             store.put(found) if put else store.remove(found.metadata.key, found)
         for value in ("x", "y"):
             expected = {found.metadata.key: found for found in store if group(found) == value}
-            assert {found.metadata.key: found for found in store.by("group", value)} == expected
+            assert {found.metadata.key: found for found in store.by_index("group", value)} == expected
 
 
 def test_an_owner_has_what_is_in_its_own_namespace_and_nothing_else() -> None:
@@ -171,14 +171,14 @@ def test_an_owner_has_what_is_in_its_own_namespace_and_nothing_else() -> None:
     assert uids(store.owned_by(job)) == ["team-a"]
     for key in [one.metadata.key for one in store]:
         store.remove(key)
-    assert uids(store.deleted(OwnerKey.itself(job))) == ["team-a"]
-    store.forget(OwnerKey.itself(job))
-    assert uids(store.deleted(OwnerKey("evil", "u"))) == ["evil-a"]
+    assert uids(store.tombstones(OwnerKey.of_owner(job))) == ["team-a"]
+    store.drop_tombstones(OwnerKey.of_owner(job))
+    assert uids(store.tombstones(OwnerKey("evil", "u"))) == ["evil-a"]
 
 
 def test_the_index_of_owners_cannot_be_replaced() -> None:
     """One that forgets the namespace would let neighbours decide."""
-    with pytest.raises(ValueError, match="the store's own"):
+    with pytest.raises(ValueError, match="is built in"):
         Store({BY_OWNER: group})
 
 
@@ -188,6 +188,6 @@ def test_what_is_remembered_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None
     store: Store[Pod] = Store({"group": group}, remember="group")
     for number in range(30):
         store.put(pod(f"p{number}", group=f"g{number % 3}"))
-        store.remove(Key("team", f"p{number}"))
-    left = [found.metadata.name for index in range(3) for found in store.deleted(f"g{index}")]
+        store.remove(ObjectKey("team", f"p{number}"))
+    left = [found.metadata.name for index in range(3) for found in store.tombstones(f"g{index}")]
     assert sorted(left) == sorted(f"p{number}" for number in range(20, 30))

@@ -16,14 +16,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from kubedl.kube.errors import GoneError, UnsureError
+from kubedl.kube.errors import GoneError, UnknownOutcomeError
+from kubedl.kube.types.core import PODS, Pod
 from kubedl.runtime.reflector import Reflector
 from kubedl.runtime.store import Store
-from kubedl.wire.core import PODS, Pod
-from tests.properties import tried
+from tests.hypothesis_settings import tried
 from tests.unit.runtime.background import running
 from tests.unit.runtime.fake_server import Server
-from tests.unit.runtime.mirror import held
+from tests.unit.runtime.store_view import held
 
 QUIET = 200.0  # seconds in which a healthy server is followed again, whatever was before
 GROUPS = ("red", "green", "")
@@ -86,9 +86,9 @@ class Witness:
         assert held(store) == server.readable(store.version)
         for index, function, values in (("group", group, GROUPS), ("half", half, HALVES)):
             for value in values:
-                assert held(store.by(index, value)) == held(pod for pod in store if function(pod) == value)
+                assert held(store.by_index(index, value)) == held(pod for pod in store if function(pod) == value)
         gone = {uid for uid in self.removed if uid not in {pod.metadata.uid for pod in store}}
-        assert {pod.metadata.uid for value in HALVES for pod in store.deleted(value)} == gone
+        assert {pod.metadata.uid for value in HALVES for pod in store.tombstones(value)} == gone
 
 
 async def follow(server: Server, steps: list[Step]) -> None:
@@ -139,7 +139,7 @@ def recreate(server: Server, name: str) -> None:
 
 def refuse(server: Server, count: int, gone: bool) -> None:
     """The next reads fail; a list can be gone between two pages."""
-    error = GoneError(410, "Expired", "the continue token is too old") if gone else UnsureError(503, "", "down")
+    error = GoneError(410, "Expired", "the continue token is too old") if gone else UnknownOutcomeError(503, "", "down")
     server.refusals.extend([error] * count)
 
 

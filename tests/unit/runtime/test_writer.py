@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubedl.kube.errors import ConflictError, NotFoundError, UnsureError
-from kubedl.runtime.gate import Gate
+from kubedl.kube import codec
+from kubedl.kube.errors import ConflictError, NotFoundError, UnknownOutcomeError
+from kubedl.kube.types.core import PODS, Pod, PodStatus
+from kubedl.kube.types.meta import ObjectMeta
+from kubedl.runtime.expectations import Expectations
 from kubedl.runtime.store import Store
-from kubedl.runtime.writer import OccupiedError, Writer, merge_changes
-from kubedl.wire import codec
-from kubedl.wire.core import PODS, Pod
-from kubedl.wire.meta import ObjectMeta
-from tests.properties import tried
+from kubedl.runtime.writer import NameConflictError, Writer, merge_patch
+from tests.hypothesis_settings import tried
 from tests.unit.runtime.fake_server import NAMESPACE, Server, merged
 from tests.unit.runtime.fake_watch import Body
 
@@ -23,13 +23,13 @@ OWNER = Pod(metadata=ObjectMeta(name="job", namespace=NAMESPACE, uid="uid-of-job
 
 
 @pytest.fixture
-def gate(store: Store[Pod]) -> Gate:
-    return Gate({PODS: store})
+def expectations(store: Store[Pod]) -> Expectations:
+    return Expectations({PODS: store})
 
 
 @pytest.fixture
-def writer(server: Server, gate: Gate) -> Writer:
-    return Writer(server.client, gate)
+def writer(server: Server, expectations: Expectations) -> Writer:
+    return Writer(server.client, expectations)
 
 
 def replica(owner_uid: str = "uid-of-job", **meta: object) -> Body:
@@ -44,26 +44,26 @@ def existing(server: Server, name: str = "a") -> Pod:
 
 
 async def test_a_create_closes_the_gate_of_its_owner(
-    server: Server, store: Store[Pod], gate: Gate, writer: Writer
+    server: Server, store: Store[Pod], expectations: Expectations, writer: Writer
 ) -> None:
     made = await writer.create(OWNER, PODS, replica())
     assert server.readable()["job-worker-0"] == (made.metadata.uid, made.metadata.resource_version)
-    assert gate.closed(OWNER.metadata.key)
+    assert expectations.pending(OWNER.metadata.key)
     store.version = server.version
-    assert not gate.closed(OWNER.metadata.key)
+    assert not expectations.pending(OWNER.metadata.key)
 
 
 async def test_a_create_that_was_done_but_not_answered_is_recognised(
-    server: Server, gate: Gate, writer: Writer
+    server: Server, expectations: Expectations, writer: Writer
 ) -> None:
     """The caller tries again from the start, perhaps from a cache that does not show the object yet."""
-    server.after_commit.append(UnsureError(504, "Timeout", "the server did not say"))
-    with pytest.raises(UnsureError):
+    server.after_commit.append(UnknownOutcomeError(504, "Timeout", "the server did not say"))
+    with pytest.raises(UnknownOutcomeError):
         await writer.create(OWNER, PODS, replica())
-    assert not gate.closed(OWNER.metadata.key)
+    assert not expectations.pending(OWNER.metadata.key)
     made = await writer.create(OWNER, PODS, replica())
     assert server.readable()["job-worker-0"] == (made.metadata.uid, made.metadata.resource_version)
-    assert gate.closed(OWNER.metadata.key)
+    assert expectations.pending(OWNER.metadata.key)
     assert [event.type for event in server.history if event.name == "job-worker-0"] == ["ADDED"]
 
 
@@ -77,31 +77,31 @@ async def test_a_create_that_was_done_but_not_answered_is_recognised(
     ids=["another owner", "no owner", "an owner that does not control it"],
 )
 async def test_what_belongs_to_others_is_never_adopted(
-    server: Server, gate: Gate, writer: Writer, theirs: Body
+    server: Server, expectations: Expectations, writer: Writer, theirs: Body
 ) -> None:
     server.put("job-worker-0", **theirs)
     before = server.version
-    with pytest.raises(OccupiedError, match="Pod job-worker-0 exists and does not belong to this object"):
+    with pytest.raises(NameConflictError, match="Pod job-worker-0 exists and does not belong to this object"):
         await writer.create(OWNER, PODS, replica())
     assert server.version == before
-    assert not gate.closed(OWNER.metadata.key)
+    assert not expectations.pending(OWNER.metadata.key)
 
 
 async def test_what_a_cache_does_not_show_is_asked_of_the_server(server: Server, writer: Writer) -> None:
-    await writer.expect_absent(OWNER, PODS, "job-worker-0")
+    await writer.confirm_deleted(OWNER, PODS, "job-worker-0")
     server.put("job-worker-0", **replica("another"))
-    await writer.expect_absent(OWNER, PODS, "job-worker-0")
+    await writer.confirm_deleted(OWNER, PODS, "job-worker-0")
 
 
 async def test_what_a_cache_has_yet_to_see_is_waited_for(
-    server: Server, store: Store[Pod], gate: Gate, writer: Writer
+    server: Server, store: Store[Pod], expectations: Expectations, writer: Writer
 ) -> None:
     server.put("job-worker-0", **replica())
-    with pytest.raises(ConflictError, match="the cache has yet to see it"):
-        await writer.expect_absent(OWNER, PODS, "job-worker-0")
-    assert gate.closed(OWNER.metadata.key)
+    with pytest.raises(ConflictError, match="but is not in the cache yet"):
+        await writer.confirm_deleted(OWNER, PODS, "job-worker-0")
+    assert expectations.pending(OWNER.metadata.key)
     store.version = server.version
-    assert not gate.closed(OWNER.metadata.key)
+    assert not expectations.pending(OWNER.metadata.key)
 
 
 async def test_what_vanished_before_it_was_looked_at_is_tried_again_later(server: Server, writer: Writer) -> None:
@@ -112,42 +112,42 @@ async def test_what_vanished_before_it_was_looked_at_is_tried_again_later(server
     vanishing = Vanishing(history=server.history)
     vanishing.put("job-worker-0", **replica())
     with pytest.raises(NotFoundError):
-        await Writer(vanishing.client, Gate({})).create(OWNER, PODS, replica())
+        await Writer(vanishing.client, Expectations({})).create(OWNER, PODS, replica())
 
 
-async def test_a_delete_names_the_uid(server: Server, gate: Gate, writer: Writer) -> None:
+async def test_a_delete_names_the_uid(server: Server, expectations: Expectations, writer: Writer) -> None:
     target = existing(server)
     await writer.delete(OWNER, PODS, target, grace_seconds=0)
     assert "a" not in server.state()
     [call] = server.called("delete")
     assert call.detail == {"name": "a", "uid": target.metadata.uid, "grace": 0}
-    assert gate.closed(OWNER.metadata.key)
+    assert expectations.pending(OWNER.metadata.key)
 
 
-async def test_a_delete_does_not_hit_a_successor(server: Server, gate: Gate, writer: Writer) -> None:
+async def test_a_delete_does_not_hit_a_successor(server: Server, expectations: Expectations, writer: Writer) -> None:
     target = existing(server)
     server.remove("a")
     server.put("a")
     await writer.delete(OWNER, PODS, target)
     assert "a" in server.state()
-    assert not gate.closed(OWNER.metadata.key)
+    assert not expectations.pending(OWNER.metadata.key)
 
 
-async def test_a_delete_of_what_is_gone_is_well(server: Server, gate: Gate, writer: Writer) -> None:
+async def test_a_delete_of_what_is_gone_is_well(server: Server, expectations: Expectations, writer: Writer) -> None:
     target = existing(server)
     server.remove("a")
     await writer.delete(OWNER, PODS, target)
-    assert not gate.closed(OWNER.metadata.key)
+    assert not expectations.pending(OWNER.metadata.key)
 
 
 async def test_a_delete_that_was_not_answered_is_told(server: Server, writer: Writer) -> None:
-    server.after_commit.append(UnsureError(504, "Timeout", "the server did not say"))
-    with pytest.raises(UnsureError):
+    server.after_commit.append(UnknownOutcomeError(504, "Timeout", "the server did not say"))
+    with pytest.raises(UnknownOutcomeError):
         await writer.delete(OWNER, PODS, existing(server))
 
 
 async def test_a_status_is_written_over_the_state_that_it_was_made_from(
-    server: Server, gate: Gate, writer: Writer
+    server: Server, expectations: Expectations, writer: Writer
 ) -> None:
     server.put("a", status={"phase": "Pending", "reason": "Waiting"})
     target = existing(server)
@@ -156,12 +156,12 @@ async def test_a_status_is_written_over_the_state_that_it_was_made_from(
     [call] = server.called("patch")
     assert (call.detail["how"], call.detail["subresource"]) == ("merge", "status")
     assert set(call.detail["body"]) == {"metadata", "status"}
-    assert gate.closed(target.metadata.key)
+    assert expectations.pending(target.metadata.key)
 
 
 @pytest.mark.parametrize("recreated", [False, True], ids=["changed", "made again"])
 async def test_a_status_of_an_older_state_is_refused(
-    server: Server, gate: Gate, writer: Writer, recreated: bool
+    server: Server, expectations: Expectations, writer: Writer, recreated: bool
 ) -> None:
     target = existing(server)
     if recreated:
@@ -171,7 +171,7 @@ async def test_a_status_of_an_older_state_is_refused(
     with pytest.raises(ConflictError):
         await writer.patch_status(PODS, target, {"phase": "Running"})
     assert server.version == before
-    assert not gate.closed(target.metadata.key)
+    assert not expectations.pending(target.metadata.key)
 
 
 async def test_an_object_of_another_life_is_refused_even_at_the_same_version(server: Server, writer: Writer) -> None:
@@ -197,9 +197,9 @@ DOCUMENTS = st.dictionaries(st.sampled_from("abc"), VALUES)
 @given(DOCUMENTS, DOCUMENTS)
 def test_the_changes_turn_the_old_into_the_new(old: dict[str, Any], new: dict[str, Any]) -> None:
     """And they survive the way to the server."""
-    changes = merge_changes(old, new)
+    changes = merge_patch(old, new)
     assert merged(old, codec.plain(changes)) == new
-    assert merge_changes(new, new) == {}
+    assert merge_patch(new, new) == {}
     assert bool(changes) == (old != new)
 
 
@@ -215,4 +215,14 @@ def test_the_changes_turn_the_old_into_the_new(old: dict[str, Any], new: dict[st
     ],
 )
 def test_the_changes_are_no_more_than_needed(old: Body, new: Body, expected: Body) -> None:
-    assert merge_changes(old, new) == expected
+    assert merge_patch(old, new) == expected
+
+
+async def test_a_status_is_written_only_where_it_differs(server: Server, writer: Writer) -> None:
+    """What is gone becomes null, what is equal is left out."""
+    server.put("a", status={"phase": "Pending", "reason": "Unschedulable"})
+    found, before = existing(server), server.version
+    assert not await writer.write_status(PODS, found, found.status)
+    assert server.version == before
+    assert await writer.write_status(PODS, found, PodStatus(phase="Running"))
+    assert server.calls[-1].detail["body"]["status"] == {"phase": "Running", "reason": None}

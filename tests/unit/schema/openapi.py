@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import strategies as st
 from msgspec import inspect
 
+from kubedl.kube.codec import RawObject
 from kubedl.schema.structural import Schema
-from kubedl.wire.codec import Opaque
 
 TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,),
@@ -93,7 +93,7 @@ def values_of(info: inspect.Type) -> st.SearchStrategy[Any]:  # noqa: PLR0911 - 
             return st.dictionaries(
                 st.text(max_size=5), values_of(item), min_size=least or 0, max_size=min(most or 3, 3)
             )
-        case inspect.CustomType(cls=cls) if cls is Opaque:
+        case inspect.CustomType(cls=cls) if cls is RawObject:
             return pod_templates()
         case inspect.IntType(ge=least, le=most):
             return st.integers(
@@ -112,7 +112,7 @@ SIMPLE: dict[type, st.SearchStrategy[Any]] = {
 }
 
 
-def pod_templates() -> st.SearchStrategy[Opaque]:
+def pod_templates() -> st.SearchStrategy[RawObject]:
     """Templates with what must be there, and with fields that our schema has never heard of."""
     containers = st.lists(
         st.fixed_dictionaries(
@@ -125,4 +125,4 @@ def pod_templates() -> st.SearchStrategy[Opaque]:
     spec = st.fixed_dictionaries({"containers": containers}, optional={"nodeName": st.text(), "new": st.integers()})
     labels = st.dictionaries(st.text(), st.text(), max_size=2)
     metadata = st.fixed_dictionaries({}, optional={"labels": labels})
-    return st.fixed_dictionaries({"spec": spec}, optional={"metadata": metadata}).map(Opaque.of)
+    return st.fixed_dictionaries({"spec": spec}, optional={"metadata": metadata}).map(RawObject.of)

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import inspect
 
-from kubedl.api.cache import CacheBackendSpec, CacheBackendStatus
+from kubedl.api.cachebackend import CacheBackendSpec, CacheBackendStatus
 from kubedl.api.model import ModelSpec, ModelStatus, ModelVersionSpec, ModelVersionStatus
 from kubedl.api.training import JobSpec, JobStatus, ReplicaSpec
+from kubedl.kube import codec
 from kubedl.schema.structural import schema_of
-from kubedl.wire import codec
 from tests.unit.schema.openapi import complaints, values_of
 
 STRUCTS = [

@@ -5,9 +5,9 @@ from typing import Annotated
 import pytest
 from msgspec import Meta
 
+from kubedl.kube.types.meta import ObjectMeta, Record, Resource
 from kubedl.schema.crd import Column, CustomResource, Rule, Scale
 from kubedl.schema.structural import NotStructuralError, Schema
-from kubedl.wire.meta import ObjectMeta, Record, Resource
 
 
 class Part(Record, frozen=True):
@@ -73,7 +73,7 @@ def test_the_schema_leaves_metadata_to_the_server() -> None:
     assert list(schema["properties"]) == ["apiVersion", "kind", "metadata", "spec", "status"]
     assert schema["required"] == ["spec"]
     assert schema["description"] == "A gadget."
-    named = {"description": "The object's name.", "type": "string"}
+    named = {"description": "The name of the object.", "type": "string"}
     assert schema["properties"]["metadata"] == {"type": "object", "properties": {"name": named}}
 
 
@@ -127,7 +127,7 @@ def test_a_rule_stands_where_it_is_attached(place: str, steps: list[str]) -> Non
 @pytest.mark.parametrize("place", ["spec.prats", "spec.*", "spec.parts.wheel"])
 def test_a_rule_without_a_place_is_refused(place: str) -> None:
     """A typing error would otherwise drop the rule in silence."""
-    with pytest.raises(NotStructuralError, match="where the schema has no"):
+    with pytest.raises(NotStructuralError, match="but the schema has no"):
         CustomResource(GADGETS, rules=(Rule("true", "never", at=place),)).definition()
 
 

@@ -1,29 +1,42 @@
 """What the installed kinds declare is fit for people: every refusal names a field, every field is explained."""
 
 import graphlib
+import json
+import re
 from collections.abc import Iterator
 
 import pytest
 
-from kubedl.api import cache, inference, model
-from kubedl.api.cache import CacheBackendSpec, CacheBackendStatus
+from kubedl.api import cachebackend, inference, model
+from kubedl.api.cachebackend import CacheBackendSpec, CacheBackendStatus
 from kubedl.api.inference import InferenceSpec, InferenceStatus
 from kubedl.api.model import ModelSpec, ModelStatus, ModelVersionSpec, ModelVersionStatus
 from kubedl.api.training import JobSpec, JobStatus, ReplicaSpec
+from kubedl.kube import codec
 from kubedl.schema.crd import CustomResource
 from kubedl.schema.structural import Schema, schema_of
 from kubedl.training.kind import Kind
 from kubedl.training.kinds import all_kinds
-from kubedl.wire import codec
 from proofs.defects.descriptions import unexplained
 from tests.unit.schema.openapi import complaints
 
+RESERVED = re.compile(
+    r"self\.(as|break|const|continue|else|for|function|if|import|in|let|loop|namespace|package|return|var|void|while)\b"
+)
 ALL = [
-    cache.CUSTOM_RESOURCE,
+    cachebackend.CUSTOM_RESOURCE,
     *model.CUSTOM_RESOURCES,
     inference.CUSTOM_RESOURCE,
     *(kind.custom_resource for kind in all_kinds()),
 ]
+
+
+@pytest.mark.parametrize("custom", ALL, ids=lambda custom: custom.resource.kind)
+def test_no_rule_has_a_field_that_is_a_reserved_word(custom: CustomResource) -> None:
+    """Kubernetes before 1.33 rejects the CRD: such a field is written as `__namespace__`."""
+    text = json.dumps(custom.definition())
+    assert RESERVED.findall(text) == []
+    assert RESERVED.findall("has(self.namespace)") == ["namespace"]
 
 
 @pytest.mark.parametrize("kind", all_kinds(), ids=lambda kind: kind.kind)
@@ -35,7 +48,7 @@ def test_every_rule_blames_a_field(kind: Kind) -> None:
 
 @pytest.mark.parametrize(
     "custom",
-    [cache.CUSTOM_RESOURCE, *model.CUSTOM_RESOURCES, inference.CUSTOM_RESOURCE],
+    [cachebackend.CUSTOM_RESOURCE, *model.CUSTOM_RESOURCES, inference.CUSTOM_RESOURCE],
     ids=lambda custom: custom.resource.kind,
 )
 def test_every_rule_of_others_blames_a_field(custom: CustomResource) -> None:
@@ -49,6 +62,13 @@ def test_the_order_of_a_kind_is_none_that_waits_for_ever(kind: Kind) -> None:
     order = {role.name: {dependency.upstream for dependency in role.after} for role in kind.roles}
     assert set().union(*order.values()) <= order.keys()
     graphlib.TopologicalSorter(order).prepare()
+
+
+@pytest.mark.parametrize("kind", all_kinds(), ids=lambda kind: kind.kind)
+def test_what_makes_a_message_is_short(kind: Kind) -> None:
+    """Every definition carries it, and so does every answer that shows the definition."""
+    lengths = [len(rule.message_expression) for rule in kind.custom_resource.rules]
+    assert max(lengths) <= 1200
 
 
 @pytest.mark.parametrize(

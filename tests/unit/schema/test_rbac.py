@@ -7,10 +7,11 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kubedl.kube.types.meta import ObjectMeta, Record, Resource
 from kubedl.schema.crd import CustomResource, Scale
-from kubedl.schema.manifest import NOTICE
-from kubedl.schema.rbac import VERBS, Grant, outside, own, role, roles_of_people, rules, served
-from kubedl.wire.meta import ObjectMeta, Record, Resource
+from kubedl.schema.grants import VERBS, Grant, outside, own, served
+from kubedl.schema.rbac import role, rules, user_roles
+from kubedl.schema.yaml_documents import NOTICE
 
 PODS = Grant("", ("pods",), ("create", "delete", "watch"), "Replicas are pods.")
 SERVICES = Grant("", ("services",), ("patch",), "Replicas find each other.")
@@ -126,7 +127,7 @@ def test_rights_are_parted_by_where_they_hold() -> None:
 def test_people_with_rights_in_a_namespace_get_ours_too() -> None:
     """By aggregation into the roles that every cluster has."""
     gadgets = CustomResource(Resource(Gadget, "Gadget", "gadgets", "v1", "test.kubedl.io"))
-    view, edit = yaml.safe_load_all(roles_of_people([gadgets]))
+    view, edit = yaml.safe_load_all(user_roles([gadgets]))
     assert view["metadata"]["labels"] == {"rbac.authorization.k8s.io/aggregate-to-view": "true"}
     assert view["rules"][0]["verbs"] == ["get", "list", "watch"]
     assert "create" in edit["rules"][0]["verbs"]
@@ -137,7 +138,7 @@ def test_whoever_may_edit_may_scale_what_can_be_scaled() -> None:
     gadgets = CustomResource(
         Resource(Gadget, "Gadget", "gadgets", "v1", "test.kubedl.io"), scale=Scale(".spec.size", ".status.size")
     )
-    _, edit = yaml.safe_load_all(roles_of_people([gadgets]))
+    _, edit = yaml.safe_load_all(user_roles([gadgets]))
     assert {
         "apiGroups": ["test.kubedl.io"],
         "resources": ["gadgets/scale"],

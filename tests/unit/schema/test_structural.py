@@ -9,9 +9,9 @@ import pytest
 from msgspec import Meta
 
 from kubedl.api.training import JobSpec, JobStatus
+from kubedl.kube.codec import RawObject
+from kubedl.kube.types.meta import Record
 from kubedl.schema.structural import NotStructuralError, Rule, Schema, list_map, schema_of
-from kubedl.wire.codec import Opaque
-from kubedl.wire.meta import Record
 
 
 class Inner(Record, frozen=True):
@@ -77,7 +77,7 @@ class Outer(Record, frozen=True, kw_only=True):
         ),
         (Union[str, None], {"type": "string"}),  # noqa: UP007 - as a value, not as an annotation
         (Union[int, str], {"x-kubernetes-int-or-string": True}),  # noqa: UP007
-        (Opaque, {"type": "object", "x-kubernetes-preserve-unknown-fields": True}),
+        (RawObject, {"type": "object", "x-kubernetes-preserve-unknown-fields": True}),
         (Any, {"x-kubernetes-preserve-unknown-fields": True}),
     ],
 )
@@ -134,7 +134,7 @@ def test_rules_of_a_struct_come_along() -> None:
 def test_opaque_parts_may_declare_what_is_relied_on() -> None:
     """Declared properties are checked and visible to rules; the rest passes."""
     extra = {"required": ["a"], "properties": {"a": {"type": "string"}}}
-    kind = _struct_with(Annotated[Opaque, Meta(extra_json_schema=extra)])
+    kind = _struct_with(Annotated[RawObject, Meta(extra_json_schema=extra)])
     schema = schema_of(kind, defaults=True)["properties"]["value"]
     assert schema == {"type": "object", "x-kubernetes-preserve-unknown-fields": True, **extra}
 
@@ -142,7 +142,7 @@ def test_opaque_parts_may_declare_what_is_relied_on() -> None:
 def test_a_schema_may_be_changed_without_harm() -> None:
     """Rules are attached to it; the declaration that it came from stays as it was."""
     extra: Schema = {"properties": {"a": {"type": "string"}}}
-    kind = _struct_with(Annotated[Opaque, Meta(extra_json_schema=extra)])
+    kind = _struct_with(Annotated[RawObject, Meta(extra_json_schema=extra)])
     schema_of(kind, defaults=True)["properties"]["value"]["properties"]["a"]["maxLength"] = 3
     assert extra == {"properties": {"a": {"type": "string"}}}
 
@@ -182,8 +182,8 @@ class Dog(msgspec.Struct, tag=True):
     ("kind", "complaint"),
     [
         (Cat | Dog, "exactly one"),
-        (Circle, "Circle contains itself"),
-        (Cat, "not written as a plain object"),
+        (Circle, "Circle is recursive"),
+        (Cat, "not encoded as a plain object"),
         (bytes, "BytesType"),
         (Literal[1, 2], "only strings"),
         (Mapping[int, str], "keys of a map"),

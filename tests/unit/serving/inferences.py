@@ -5,13 +5,13 @@ from typing import Any
 
 from kubedl.api.inference import INFERENCES, Inference
 from kubedl.api.model import MODEL_VERSIONS, ModelVersion
-from kubedl.serving import loading
-from kubedl.serving.loader.mounted import MISSING
-from kubedl.serving.objects import CANDIDATE, INFERENCE, INFERENCE_UID, PREDICTOR, STABLE, TRACK
-from kubedl.serving.traffic import GatewayRef
-from kubedl.wire import codec
-from kubedl.wire.core import ContainerState, ContainerStatus, Pod, PodCondition, PodStatus, Terminated, Waiting
-from kubedl.wire.meta import ObjectMeta
+from kubedl.kube import codec
+from kubedl.kube.types.core import ContainerState, ContainerStatus, Pod, PodCondition, PodStatus, Terminated, Waiting
+from kubedl.kube.types.meta import ObjectMeta
+from kubedl.serving.loader.verify import MISSING
+from kubedl.serving.naming import CANDIDATE, INFERENCE, INFERENCE_UID, PREDICTOR, STABLE, TRACK
+from kubedl.serving.routing import GatewayRef
+from kubedl.serving.workload import model_init_container
 from tests.training_builders import NAMESPACE
 
 NAME, UID = "hello", "uid-hello"
@@ -60,7 +60,7 @@ def ready_pod(since: datetime, predictor: str = "main") -> Pod:
 def waiting_pod(reason: str, message: str = "") -> Pod:
     """A pod whose loader cannot be created."""
     status = ContainerStatus(
-        name=loading.CONTAINER, state=ContainerState(waiting=Waiting(reason=reason, message=message))
+        name=model_init_container.CONTAINER, state=ContainerState(waiting=Waiting(reason=reason, message=message))
     )
     labels = {INFERENCE: NAME, INFERENCE_UID: UID, PREDICTOR: "main", TRACK: STABLE}
     return Pod(
@@ -72,7 +72,7 @@ def waiting_pod(reason: str, message: str = "") -> Pod:
 def loser(predictor: str = "main", track: str = STABLE, reason: str = MISSING) -> Pod:
     """A pod whose loader has failed."""
     final = Terminated(exit_code=2, message=codec.encode({"reason": reason, "message": "as told"}).decode())
-    status = ContainerStatus(name=loading.CONTAINER, last_state=ContainerState(terminated=final))
+    status = ContainerStatus(name=model_init_container.CONTAINER, last_state=ContainerState(terminated=final))
     labels = {INFERENCE: NAME, INFERENCE_UID: UID, PREDICTOR: predictor, TRACK: track}
     return Pod(
         metadata=ObjectMeta(name=f"{NAME}-{predictor}-x", namespace=NAMESPACE, uid="pod-x", labels=labels),

@@ -6,15 +6,16 @@ import msgspec
 import pytest
 
 from kubedl.api.model import MODEL_VERSIONS
-from kubedl.kube.errors import ApiError, InvalidError, UnsureError
-from kubedl.runtime.writer import OccupiedError
-from kubedl.serving.deployment import IMAGE, LOADER, MODEL_VERSION
-from kubedl.serving.objects import DEPLOYMENTS, PREDICTOR, Deployment
-from kubedl.wire.core import PODS, SERVICES, Service
-from kubedl.wire.meta import Key
+from kubedl.kube.errors import ApiError, InvalidError, UnknownOutcomeError
+from kubedl.kube.types.apps import DEPLOYMENTS, Deployment
+from kubedl.kube.types.core import PODS, SERVICES, Service
+from kubedl.kube.types.meta import ObjectKey
+from kubedl.runtime.writer import NameConflictError
+from kubedl.serving.naming import PREDICTOR
+from kubedl.serving.workload.deployment import IMAGE, LOADER, MODEL_VERSION
 from tests.training_builders import NAMESPACE
+from tests.unit.serving.fake_cluster import Stage
 from tests.unit.serving.inferences import DIGEST, NAME, OTHER, inference, loser, predictor, version
-from tests.unit.serving.stage import Stage
 from tests.unit.training.api_model import Crash, Harm, with_metadata
 
 MAIN = f"{NAME}-main"
@@ -95,7 +96,7 @@ def test_a_version_that_is_deleted_goes_on_being_served(runner: asyncio.Runner) 
     stage = Stage(runner, inference(), version())
     stage.look()
     stage.serves(MAIN)
-    stage.api.drop(MODEL_VERSIONS, Key(NAMESPACE, "v1"))
+    stage.api.drop(MODEL_VERSIONS, ObjectKey(NAMESPACE, "v1"))
     stage.settle()
     assert (stage.found(DEPLOYMENTS), stage.ready) == ([MAIN], ("True", "Serving"))
 
@@ -116,10 +117,10 @@ def test_what_is_somebody_elses_is_left_alone(runner: asyncio.Runner, resource: 
     stage = Stage(runner, inference(), version())
     theirs = with_metadata(Deployment(), name=MAIN, namespace=NAMESPACE, uid="theirs")
     stage.api.put(resource, theirs)  # type: ignore[arg-type]
-    with pytest.raises(OccupiedError):
+    with pytest.raises(NameConflictError):
         stage.look()
     assert stage.ready == ("False", "NameTaken")
-    assert stage.api.find(resource, Key(NAMESPACE, MAIN)).metadata.uid == "theirs"  # type: ignore[arg-type]
+    assert stage.api.find(resource, ObjectKey(NAMESPACE, MAIN)).metadata.uid == "theirs"  # type: ignore[arg-type]
 
 
 def test_a_job_of_the_same_name_has_the_service(runner: asyncio.Runner) -> None:
@@ -127,12 +128,12 @@ def test_a_job_of_the_same_name_has_the_service(runner: asyncio.Runner) -> None:
     stage = Stage(runner, inference(), version())
     stage.api.put(SERVICES, with_metadata(Service(), name=NAME, namespace=NAMESPACE, uid="a job's"))
     for _ in range(3):
-        with pytest.raises(OccupiedError):
+        with pytest.raises(NameConflictError):
             stage.look()
         stage.serves(MAIN)
     assert (stage.ready, stage.condition("Named").reason) == (("True", "Serving"), "NameTaken")
     assert stage.inference.status.inference_endpoint == f"http://{MAIN}.{NAMESPACE}.svc.cluster.local:8080"
-    stage.api.drop(SERVICES, Key(NAMESPACE, NAME))
+    stage.api.drop(SERVICES, ObjectKey(NAMESPACE, NAME))
     stage.settle()
     assert stage.inference.status.inference_endpoint == f"http://{NAME}.{NAMESPACE}.svc.cluster.local:8080"
     assert [one.type for one in stage.inference.status.conditions] == ["Ready"]
@@ -144,7 +145,7 @@ def test_an_edited_deployment_is_put_right(runner: asyncio.Runner) -> None:
     stage.look()
     stage.serves(MAIN)
     stage.settle()
-    found = stage.api.find(DEPLOYMENTS, Key(NAMESPACE, MAIN))
+    found = stage.api.find(DEPLOYMENTS, ObjectKey(NAMESPACE, MAIN))
     edited = msgspec.structs.replace(found, spec=msgspec.structs.replace(found.spec, replicas=5))
     stage.api.put(DEPLOYMENTS, with_metadata(edited, generation=found.metadata.generation + 1))
     stage.look()
@@ -194,7 +195,7 @@ def test_what_the_api_server_cannot_read_is_told(runner: asyncio.Runner) -> None
 def test_one_failed_write_costs_the_others_nothing(runner: asyncio.Runner) -> None:
     """It is tried again, and not told: it may be over then."""
     stage = Stage(runner, inference(predictor(), predictor("other")), version())
-    with pytest.raises(UnsureError):
+    with pytest.raises(UnknownOutcomeError):
         stage.look((1, "lost before"))
     assert stage.found(DEPLOYMENTS) == [f"{NAME}-other"]
     assert list(stage.predictors) == ["main", "other"]
@@ -220,7 +221,7 @@ def test_a_deployment_that_others_touch_is_not_asked_about_anew(runner: asyncio.
     stage.look()
     stage.api.put(PODS, loser())
     stage.settle()
-    found = stage.api.find(DEPLOYMENTS, Key(NAMESPACE, MAIN))
+    found = stage.api.find(DEPLOYMENTS, ObjectKey(NAMESPACE, MAIN))
     stage.api.put(DEPLOYMENTS, with_metadata(found, generation=found.metadata.generation + 1))
     stage.settle()
     assert stage.body(DEPLOYMENTS, MAIN)["metadata"]["annotations"][LOADER] == "InitCopy"
@@ -277,7 +278,7 @@ def test_wherever_it_dies_the_end_is_the_same(runner: asyncio.Runner, harm: Harm
         stage.serves(MAIN)
         stage.settle()
         assert stage.ready == ("True", "Serving")
-        found = stage.api.find(DEPLOYMENTS, Key(NAMESPACE, MAIN))
+        found = stage.api.find(DEPLOYMENTS, ObjectKey(NAMESPACE, MAIN))
         assert (found.spec.replicas, stage.found(SERVICES)) == (2, [NAME, MAIN])
         annotations = found.metadata.annotations
         assert (annotations[MODEL_VERSION], annotations[IMAGE]) == ("v1", f"hub/resnet@{DIGEST}")
@@ -299,5 +300,5 @@ def test_what_a_neighbour_made_is_nobodys(runner: asyncio.Runner) -> None:
             stage.api.drop(resource, mine.metadata.key)
     before = {one.metadata.uid for one in stage.api.all(DEPLOYMENTS)}
     stage.look()
-    assert stage.api.find(DEPLOYMENTS, Key(NAMESPACE, MAIN)) is not None
+    assert stage.api.find(DEPLOYMENTS, ObjectKey(NAMESPACE, MAIN)) is not None
     assert before <= {one.metadata.uid for one in stage.api.all(DEPLOYMENTS)}

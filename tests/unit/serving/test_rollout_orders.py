@@ -7,23 +7,20 @@ from datetime import datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubedl.serving.rollout import (
+from kubedl.serving.rollout.analysis import GOOD, AnalysisResult
+from kubedl.serving.rollout.commands import COMMANDS, NO_COMMAND, Command, is_handled
+from kubedl.serving.rollout.state_machine import (
     MOST_INTERRUPTIONS,
-    SILENCE,
     STARTING,
-    WORDS,
-    Seen,
+    Observations,
     State,
-    Word,
     advance,
-    aim,
-    is_done,
+    set_target,
     share,
     without,
 )
-from kubedl.serving.verdict import GOOD, Verdict
-from tests.properties import tried
-from tests.unit.serving.test_rollout import BAD, MINUTE, NOW, PLAN, REPLACED, UNKNOWN
+from tests.hypothesis_settings import tried
+from tests.unit.serving.rollout.test_state_machine import BAD, MINUTE, NOW, PLAN, REPLACED, UNKNOWN
 
 
 @dataclass(frozen=True)
@@ -32,9 +29,9 @@ class Look:
 
     wanted: str
     available: bool
-    verdict: Verdict
-    word: Word
-    seen: Seen
+    verdict: AnalysisResult
+    word: Command
+    seen: Observations
     later: timedelta
 
 
@@ -45,8 +42,10 @@ LOOKS = st.lists(
         st.sampled_from(("v1", "v2", "v3")),
         st.sampled_from((True, True, False)),
         st.sampled_from((GOOD, BAD, UNKNOWN)),
-        st.builds(Word, st.sampled_from(("", *WORDS, "promote:main", "nonsense")), st.integers(1, 3), st.booleans()),
-        st.builds(Seen, st.booleans(), st.booleans(), st.booleans(), st.booleans()),
+        st.builds(
+            Command, st.sampled_from(("", *COMMANDS, "promote:main", "nonsense")), st.integers(1, 3), st.booleans()
+        ),
+        st.builds(Observations, st.booleans(), st.booleans(), st.booleans(), st.booleans()),
         TIMES | st.just(STARTING),
     ),
     max_size=30,
@@ -55,11 +54,11 @@ LOOKS = st.lists(
 
 def walked(looks: list[Look]) -> Iterator[tuple[State, State, datetime]]:
     """The state before and after each look, and when that was."""
-    state, now = aim(PLAN, State(), "v1", NOW), NOW
+    state, now = set_target(PLAN, State(), "v1", NOW), NOW
     for look in looks:
         now += look.later
         if look.available:
-            before = aim(PLAN, state, look.wanted, now)
+            before = set_target(PLAN, state, look.wanted, now)
         else:
             before = without(state, look.wanted, "it is not built yet")
         state = advance(PLAN, before, look.verdict, now, look.word, look.seen)
@@ -83,7 +82,7 @@ def test_whatever_happens_the_state_makes_sense(looks: list[Look]) -> None:
         if before.phase == "Stepping" and look.verdict is BAD:
             assert state.phase in ("RolledBack", "Promoting")  # the latter only by a person's word
             assert state.phase == "RolledBack" or look.word.command == "promote"
-        assert is_done(state, look.word) or not look.word.text
+        assert is_handled(state, look.word) or not look.word.text
 
 
 @given(LOOKS)
@@ -102,21 +101,31 @@ def test_a_word_for_another_predictor_does_nothing(looks: list[Look]) -> None:
     """It is heard, so that it can be taken away."""
     for look, (before, state, now) in zip(looks, walked(looks), strict=True):
         if not look.word.is_meant:
-            silent = advance(PLAN, before, look.verdict, now, SILENCE, look.seen)
-            assert replace(state, handled="", words=0) == replace(silent, handled="", words=0)
+            silent = advance(PLAN, before, look.verdict, now, NO_COMMAND, look.seen)
+            assert replace(state, last_command="", last_command_number=0) == replace(
+                silent, last_command="", last_command_number=0
+            )
 
 
-@given(LOOKS, st.lists(st.sampled_from((Seen(ready=False), Seen(), Seen(ready=False, loading=True))), min_size=1))
+@given(
+    LOOKS,
+    st.lists(
+        st.sampled_from((Observations(ready=False), Observations(), Observations(ready=False, loading=True))),
+        min_size=1,
+    ),
+)
 @tried(100)
-def test_nothing_waits_for_ever(looks: list[Look], seen: list[Seen]) -> None:
+def test_nothing_waits_for_ever(looks: list[Look], seen: list[Observations]) -> None:
     """Without figures, without room for pods, with a loader that never ends: every rollout comes to an end."""
-    state, now = aim(PLAN, State(), "v1", NOW), NOW
+    state, now = set_target(PLAN, State(), "v1", NOW), NOW
     for _, state, now in walked(looks):  # noqa: B007 - where it ends
         pass
     for number in range(20):
         now += timedelta(days=1, hours=1)
         found = replace(seen[number % len(seen)], stuck=True, loading=seen[0].loading and state.phase == "Starting")
-        state = advance(PLAN, aim(PLAN, state, state.candidate or state.stable, now), UNKNOWN, now, SILENCE, found)
+        state = advance(
+            PLAN, set_target(PLAN, state, state.candidate or state.stable, now), UNKNOWN, now, NO_COMMAND, found
+        )
     assert state.phase in ("Stable", "RolledBack")
 
 
@@ -126,10 +135,10 @@ def test_a_good_version_gets_there_in_the_end(
     looks: list[Look],
 ) -> None:
     """Whatever happened before: once it is wanted, not rejected, ready and good, it is served."""
-    state, now = aim(PLAN, State(), "v1", NOW), NOW
+    state, now = set_target(PLAN, State(), "v1", NOW), NOW
     for _, state, now in walked(looks):  # noqa: B007 - where it ends
         pass
     for _ in range(20):
         now += MINUTE
-        state = advance(PLAN, aim(PLAN, state, "v4", now), GOOD, now, seen=REPLACED)
+        state = advance(PLAN, set_target(PLAN, state, "v4", now), GOOD, now, observations=REPLACED)
     assert (state.phase, state.stable) == ("Stable", "v4")

@@ -8,31 +8,24 @@ import msgspec
 import pytest
 
 from kubedl.api.model import MODEL_VERSIONS
-from kubedl.serving import loading, rollout
-from kubedl.serving.objects import (
-    CANDIDATE,
-    DEPLOYMENTS,
-    INFERENCE,
-    INFERENCE_UID,
-    PREDICTOR,
-    STABLE,
-    TRACK,
-    DeploymentCondition,
-)
-from kubedl.serving.traffic import HTTP_ROUTES
-from kubedl.wire.core import PODS, ContainerState, ContainerStatus, Pod, PodCondition, PodStatus, Terminated
-from kubedl.wire.meta import Key, ObjectMeta
+from kubedl.kube.types.apps import DEPLOYMENTS, DeploymentCondition
+from kubedl.kube.types.core import PODS, ContainerState, ContainerStatus, Pod, PodCondition, PodStatus, Terminated
+from kubedl.kube.types.meta import ObjectKey, ObjectMeta
+from kubedl.serving.naming import CANDIDATE, INFERENCE, INFERENCE_UID, PREDICTOR, STABLE, TRACK
+from kubedl.serving.rollout import commands, state_machine
+from kubedl.serving.routing import HTTP_ROUTES
+from kubedl.serving.workload import model_init_container
 from tests.training_builders import NAMESPACE
+from tests.unit.serving.canaries import JUDGED, MAIN, NEXT, STEPS, left, phase, started
+from tests.unit.serving.fake_cluster import KEY, Stage
 from tests.unit.serving.inferences import GATEWAY, NAME, OTHER, UID, inference, predictor, version
-from tests.unit.serving.stage import KEY, Stage
-from tests.unit.serving.trials import JUDGED, MAIN, NEXT, STEPS, left, phase, started
 from tests.unit.training.api_model import with_metadata
 
 DEFAULT = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 0, "maxSurge": "25%"}}
 
 
 def say(stage: Stage, word: str) -> None:
-    notes = {**stage.inference.metadata.annotations, rollout.ANNOTATION: word}
+    notes = {**stage.inference.metadata.annotations, commands.ANNOTATION: word}
     stage.edit(with_metadata(stage.inference, annotations=notes))
 
 
@@ -86,13 +79,13 @@ def test_a_word_may_name_one_of_two_predictors(runner: asyncio.Runner) -> None:
         stage.settle()
         states = [one.rollout for one in stage.predictors.values()]
         assert [one.phase for one in states if one is not None] == expected
-        assert rollout.ANNOTATION not in stage.inference.metadata.annotations
+        assert commands.ANNOTATION not in stage.inference.metadata.annotations
     assert stage.events.count("Warning Inference UnknownPredictor") == 1
 
 
 def stuck(stage: Stage) -> None:
     """Kubernetes says that no pod of the predictor could be replaced."""
-    found = stage.api.find(DEPLOYMENTS, Key(NAMESPACE, MAIN))
+    found = stage.api.find(DEPLOYMENTS, ObjectKey(NAMESPACE, MAIN))
     said = DeploymentCondition("Progressing", "False", "ProgressDeadlineExceeded")
     status = msgspec.structs.replace(
         found.status, observed_generation=found.metadata.generation, updated_replicas=0, conditions=(said,)
@@ -124,7 +117,7 @@ def test_a_promotion_without_room_needs_no_pod_beyond_those_that_there_are(runne
     replaced_in_place = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "50%", "maxSurge": 0}}
     assert stage.body(DEPLOYMENTS, MAIN)["spec"]["strategy"] == replaced_in_place
     assert stage.body(DEPLOYMENTS, NEXT)["spec"]["strategy"] == DEFAULT
-    stage.api.drop(PODS, Key(NAMESPACE, "pod-waits"))
+    stage.api.drop(PODS, ObjectKey(NAMESPACE, "pod-waits"))
     stage.settle()
     assert stage.body(DEPLOYMENTS, MAIN)["spec"]["strategy"] == replaced_in_place
     asked = stage.client.asked
@@ -142,7 +135,7 @@ def test_a_promotion_that_makes_no_progress_ends(runner: asyncio.Runner) -> None
     stuck(stage)
     stage.settle()
     assert phase(stage) == "Promoting"
-    stage.api.now += rollout.STARTING
+    stage.api.now += state_machine.STARTING
     stage.settle()
     assert (phase(stage), stage.condition("RolledBack").reason) == ("RolledBack", "PromotionStuck")
     assert stage.body(DEPLOYMENTS, MAIN)["metadata"]["annotations"]["serving.kubedl.io/model-version"] == "v1"
@@ -152,9 +145,9 @@ def test_a_promotion_without_a_way_back_is_not_given_up(runner: asyncio.Runner) 
     stage = started(runner, STEPS)
     say(stage, "promote")
     stage.settle()
-    stage.api.drop(MODEL_VERSIONS, Key(NAMESPACE, "v1"))
+    stage.api.drop(MODEL_VERSIONS, ObjectKey(NAMESPACE, "v1"))
     stuck(stage)
-    stage.api.now += rollout.STARTING
+    stage.api.now += state_machine.STARTING
     stage.settle()
     assert phase(stage) == "Promoting"
 
@@ -162,7 +155,7 @@ def test_a_promotion_without_a_way_back_is_not_given_up(runner: asyncio.Runner) 
 def copying(state: ContainerState) -> Pod:
     """A pod of the candidate, whose loader is so far."""
     labels = {INFERENCE: NAME, INFERENCE_UID: UID, PREDICTOR: "main", TRACK: CANDIDATE}
-    status = ContainerStatus(name=loading.CONTAINER, state=state)
+    status = ContainerStatus(name=model_init_container.CONTAINER, state=state)
     meta = ObjectMeta(name="pod-next", namespace=NAMESPACE, uid="pod-next", labels=labels)
     return Pod(metadata=meta, status=PodStatus(phase="Pending", init_container_statuses=(status,)))
 
@@ -197,9 +190,9 @@ def test_the_time_in_which_a_model_is_copied_does_not_count(runner: asyncio.Runn
     stage.settle()
     stage.api.put(PODS, copying(ContainerState()))
     stage.api.now += timedelta(hours=1)
-    assert (stage.look(), phase(stage)) == (rollout.LATE_LOOK.total_seconds(), "Starting")
+    assert (stage.look(), phase(stage)) == (state_machine.LATE_LOOK.total_seconds(), "Starting")
     stage.api.put(PODS, copying(ContainerState(terminated=Terminated(finished_at=stage.api.now))))
-    stage.api.now += rollout.STARTING - timedelta(seconds=1)
+    stage.api.now += state_machine.STARTING - timedelta(seconds=1)
     stage.settle()
     assert phase(stage) == "Starting"
     stage.api.now += timedelta(seconds=1)

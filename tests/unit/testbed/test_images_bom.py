@@ -8,7 +8,7 @@ from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
 from testbed.images.bom import bill
-from testbed.images.catalogue import Catalogue
+from testbed.images.definitions_loader import Catalogue
 
 STATUS = """Package: zlib1g
 Status: install ok installed

@@ -9,7 +9,7 @@ import pytest
 
 from testbed.errors import TestbedError
 from testbed.images import Images, lock
-from testbed.images.catalogue import DEFINITIONS, Catalogue
+from testbed.images.definitions_loader import DEFINITIONS, REPOSITORY, Catalogue
 
 BASE = 'suite = "trixie"\npython = "3.13"\npackages = ["python3"]\n'
 CHILD = 'parent = "base"\npatches = ["fix.patch"]\n[env]\nA = "1"\n[user]\nname = "someone"\nid = 1000\n'
@@ -80,7 +80,7 @@ def test_key_changes_with_every_file_of_a_package_of_ours(
     (package / "__pycache__").mkdir(parents=True)
     (package / "one.py").write_text("")
     (directory / "child.toml").write_text('parent = "base"\nmodules = ["src/ours"]\n')
-    monkeypatch.setattr("testbed.images.catalogue.REPOSITORY", tmp_path / "repository")
+    monkeypatch.setattr("testbed.images.definitions_loader.REPOSITORY", tmp_path / "repository")
     keys = [Catalogue(directory).key("child")]
     (package / "__pycache__" / "one.pyc").write_text("")
     assert Catalogue(directory).key("child") == keys[0]
@@ -93,7 +93,7 @@ def test_key_changes_with_every_file_of_a_package_of_ours(
 
 def test_key_changes_with_the_builder(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = Catalogue(directory).key("base")
-    monkeypatch.setattr("testbed.images.catalogue.BUILDER_VERSION", 0)
+    monkeypatch.setattr("testbed.images.definitions_loader.BUILDER_VERSION", 0)
     assert Catalogue(directory).key("base") != before
 
 
@@ -120,8 +120,19 @@ def test_wrong_definition_is_refused_with_a_reason(directory: Path, text: str, w
         Catalogue(directory)
 
 
+def test_an_image_that_is_defined_twice_is_refused(tmp_path: Path, directory: Path) -> None:
+    (tmp_path / "second").mkdir()
+    (tmp_path / "second" / "base.toml").write_text(BASE)
+    with pytest.raises(TestbedError, match="defined twice"):
+        Catalogue(directory, tmp_path / "second")
+
+
+def test_the_image_of_the_product_is_released_with_its_chart() -> None:
+    assert KNOWN.definition("kubedl").file == REPOSITORY / "deploy" / "image" / "kubedl.toml"
+
+
 def test_unknown_image_lists_the_known(tmp_path: Path, directory: Path) -> None:
-    images = Images(cache=tmp_path, definitions=directory)
+    images = Images(cache=tmp_path, definitions=[directory])
     with pytest.raises(TestbedError, match="'touch'; there are: base, child"):
         images.ensure("touch")
 
@@ -135,6 +146,7 @@ def test_images_of_the_test_bed() -> None:
         "mlserver",
         "mpi",
         "openmpi4",
+        "registry",
         "tensorboard",
         "tensorflow",
         "torch",
@@ -154,10 +166,10 @@ def test_every_definition_has_its_files(name: str) -> None:
 
 def test_every_patch_is_used() -> None:
     used = {patch for name in KNOWN.names() for patch in KNOWN.definition(name).patches}
-    assert used == set(DEFINITIONS.glob("*.patch"))
+    assert used == {file for directory in DEFINITIONS for file in directory.glob("*.patch")}
 
 
-@pytest.mark.parametrize("file", sorted(DEFINITIONS.glob("*.requirements.txt")), ids=lambda file: file.name)
+@pytest.mark.parametrize("file", sorted(DEFINITIONS[0].glob("*.requirements.txt")), ids=lambda file: file.name)
 def test_wheels_are_pinned_by_hash_and_from_nowhere_in_particular(file: Path) -> None:
     text = re.sub(r"^\s*#.*\n", "", file.read_text(), flags=re.MULTILINE)
     requirements = text.replace("\\\n", " ").splitlines()
@@ -175,7 +187,7 @@ def test_pinned_wheels_are_those_of_the_wishes(name: str) -> None:
 
 
 def test_changed_wishes_are_noticed(tmp_path: Path) -> None:
-    shutil.copytree(DEFINITIONS, tmp_path, dirs_exist_ok=True)
+    shutil.copytree(DEFINITIONS[0], tmp_path, dirs_exist_ok=True)
     wishes = tmp_path / "jax.requirements.in"
     wishes.write_text(wishes.read_text() + "optax\n")
     assert not lock.current(Catalogue(tmp_path).definition("jax"))

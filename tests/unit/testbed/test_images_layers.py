@@ -11,7 +11,7 @@ import pytest
 
 from testbed.errors import TestbedError
 from testbed.images.layers import Layer, write_layer
-from testbed.images.trees import Changes, changes, snapshot
+from testbed.images.tree_diff import Changes, changes, snapshot
 
 
 @pytest.fixture

@@ -6,10 +6,19 @@ from pathlib import Path
 from typing import Any
 
 from testbed.images.build import container_settings
-from testbed.images.catalogue import Definition, User
+from testbed.images.definitions_loader import Definition, User
 from testbed.images.layers import Layer, write_layer
-from testbed.images.layout import blob, blobs, container_config, manifest_digest, share_layers, size, write_layout
-from testbed.images.trees import changes
+from testbed.images.layout import (
+    blob,
+    blobs,
+    combine,
+    container_config,
+    manifest_digest,
+    share_layers,
+    size,
+    write_layout,
+)
+from testbed.images.tree_diff import changes
 
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 
@@ -85,3 +94,21 @@ def test_definition_overrides_what_it_inherits() -> None:
         "Env": ["A=kept", "B=own", "C=new"],
         "User": "1000:1000",
     }
+
+
+def test_one_image_for_several_architectures(tmp_path: Path) -> None:
+    """A registry and containerd choose by the platform, and every blob is there."""
+    layouts = {name: make(tmp_path, name, {})[0] for name in ("amd64", "arm64")}
+    both = tmp_path / "both"
+    combine(layouts, both, "kubedl:1")
+    [entry] = json.loads((both / "index.json").read_text())["manifests"]
+    assert entry["annotations"]["io.containerd.image.name"] == "docker.io/library/kubedl:1"
+    index = read(both, entry)
+    assert [one["platform"] for one in index["manifests"]] == [
+        {"architecture": "amd64", "os": "linux"},
+        {"architecture": "arm64", "os": "linux"},
+    ]
+    for described in index["manifests"]:
+        manifest = read(both, described)
+        read(both, manifest["config"])
+        assert all((both / "blobs/sha256" / one["digest"][7:]).exists() for one in manifest["layers"])

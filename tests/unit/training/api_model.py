@@ -12,15 +12,29 @@ from typing import Any, Literal
 
 import msgspec
 
+from kubedl.kube import codec
 from kubedl.kube.client import Page
-from kubedl.kube.errors import AlreadyExistsError, ApiError, ConflictError, ForbiddenError, NotFoundError, UnsureError
-from kubedl.training.policies.moment import later
-from kubedl.wire import codec
-from kubedl.wire.core import EVENTS, PODS, Pod, PodStatus
-from kubedl.wire.meta import Key, Resource
+from kubedl.kube.errors import (
+    AlreadyExistsError,
+    ApiError,
+    ConflictError,
+    ForbiddenError,
+    NotFoundError,
+    UnknownOutcomeError,
+)
+from kubedl.kube.types.core import EVENTS, PODS, Pod, PodCondition, PodStatus
+from kubedl.kube.types.meta import ObjectKey, Resource
+from kubedl.training.policies.safe_time import later
 
 GRACE = timedelta(seconds=30)
 ENDED = ("Succeeded", "Failed")
+# The server says so itself, when it creates a pod with scheduling gates.
+GATED = PodCondition(
+    type="PodScheduled",
+    status="False",
+    reason="SchedulingGated",
+    message="Scheduling is blocked due to non-empty scheduling gates",
+)
 
 Harm = Literal["crash before", "crash after", "lost before", "lost after", "refused"]
 Body = Mapping[str, Any]
@@ -45,14 +59,14 @@ class ApiModel:
 
     now: datetime
     version: int = 0
-    objects: dict[str, dict[Key, Any]] = field(default_factory=dict)  # by plural
+    objects: dict[str, dict[ObjectKey, Any]] = field(default_factory=dict)  # by plural
     history: dict[str, list[Change]] = field(default_factory=dict)
     bodies: dict[str, Body] = field(default_factory=dict)  # of pods as they were sent, by uid
 
     def all(self, resource: Resource[Any]) -> Iterator[Any]:
         return iter(list(self.objects.get(resource.plural, {}).values()))
 
-    def find(self, resource: Resource[Any], key: Key) -> Any:  # noqa: ANN401 - whatever it is
+    def find(self, resource: Resource[Any], key: ObjectKey) -> Any:  # noqa: ANN401 - whatever it is
         return self.objects.get(resource.plural, {}).get(key)
 
     def put(self, resource: Resource[Any], made: Any) -> Any:  # noqa: ANN401 - whatever it is
@@ -63,15 +77,15 @@ class ApiModel:
         self.history.setdefault(resource.plural, []).append(Change(self.version, made))
         return made
 
-    def drop(self, resource: Resource[Any], key: Key) -> None:
+    def drop(self, resource: Resource[Any], key: ObjectKey) -> None:
         """Remove an object."""
         self.version += 1
         gone = self.objects[resource.plural].pop(key)
         # Its last word is dated by the moment at which it was told to go, however long it was given; also where it
         # had ended before.
         given = timedelta(seconds=gone.metadata.deletion_grace_period_seconds)
-        told_at = later(gone.metadata.deletion_timestamp or self.now, -given)
-        fields = {"deletion_timestamp": told_at, "deletion_grace_period_seconds": 0}
+        message_written_at = later(gone.metadata.deletion_timestamp or self.now, -given)
+        fields = {"deletion_timestamp": message_written_at, "deletion_grace_period_seconds": 0}
         last = with_metadata(gone, resource_version=str(self.version), **fields)
         self.history.setdefault(resource.plural, []).append(Change(self.version, last, deleted=True))
 
@@ -82,11 +96,12 @@ class ApiModel:
         uid = made.metadata.uid or f"uid-{self.version + 1}"
         made = with_metadata(made, uid=uid, creation_timestamp=self.now)
         if resource is PODS:
-            made = msgspec.structs.replace(made, status=PodStatus(phase="Pending"))
+            gated = (GATED,) if body["spec"].get("schedulingGates") else ()
+            made = msgspec.structs.replace(made, status=PodStatus(phase="Pending", conditions=gated))
             self.bodies[uid] = body
         return self.put(resource, made)
 
-    def delete(self, resource: Resource[Any], key: Key, uid: str, grace: int | None) -> Any:  # noqa: ANN401
+    def delete(self, resource: Resource[Any], key: ObjectKey, uid: str, grace: int | None) -> Any:  # noqa: ANN401
         found = self.find(resource, key)
         if found is None:
             raise NotFoundError(404, "NotFound", f"no {key}")
@@ -99,7 +114,7 @@ class ApiModel:
         self.drop(resource, key)
         return None
 
-    def patch_status(self, resource: Resource[Any], key: Key, body: Body) -> Any:  # noqa: ANN401 - whatever it is
+    def patch_status(self, resource: Resource[Any], key: ObjectKey, body: Body) -> Any:  # noqa: ANN401 - whatever it is
         found = self.find(resource, key)
         guard = body["metadata"]
         if found is None or found.metadata.uid != guard["uid"]:
@@ -125,7 +140,7 @@ class ClientModel:
     refused: int = 0
     reads: int = 0
 
-    async def get(self, resource: Resource[Any], key: Key) -> Any:  # noqa: ANN401 - whatever it is
+    async def get(self, resource: Resource[Any], key: ObjectKey) -> Any:  # noqa: ANN401 - whatever it is
         self.reads += 1
         found = self.api.find(resource, key)
         if found is None:
@@ -151,12 +166,12 @@ class ClientModel:
             raise refusal
         return self._write("create", resource, body, lambda: self.api.create(resource, body))
 
-    async def delete(self, resource: Resource[Any], key: Key, uid: str, grace_seconds: int | None = None) -> Any:  # noqa: ANN401
+    async def delete(self, resource: Resource[Any], key: ObjectKey, uid: str, grace_seconds: int | None = None) -> Any:  # noqa: ANN401
         verb = "force" if grace_seconds == 0 else "delete"
         return self._write(verb, resource, key, lambda: self.api.delete(resource, key, uid, grace_seconds))
 
     async def patch(
-        self, resource: Resource[Any], key: Key, body: Body, how: str = "merge", subresource: str = ""
+        self, resource: Resource[Any], key: ObjectKey, body: Body, how: str = "merge", subresource: str = ""
     ) -> Any:  # noqa: ANN401 - whatever it is
         assert (how, subresource) == ("merge", "status")
         return self._write("patch", resource, body, lambda: self.api.patch_status(resource, key, body))
@@ -170,7 +185,7 @@ class ClientModel:
             self.dead = True
             raise Crash
         if harm == "lost before":
-            raise UnsureError(504, "", "timeout")
+            raise UnknownOutcomeError(504, "", "timeout")
         if harm == "refused" and verb == "create":
             raise ForbiddenError(403, "Forbidden", "exceeded quota")
         self.watcher(verb, resource, what)
@@ -179,7 +194,7 @@ class ClientModel:
             self.dead = True
             raise Crash
         if harm == "lost after":
-            raise UnsureError(504, "", "timeout")
+            raise UnknownOutcomeError(504, "", "timeout")
         return result
 
 

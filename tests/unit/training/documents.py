@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from msgspec import inspect
 
 from kubedl.api.training import ReplicaStatus
+from kubedl.kube.codec import RawObject, encode, plain
+from kubedl.kube.types.core import Pod
 from kubedl.training import labels
 from kubedl.training.job import Replica
 from kubedl.training.kind import Kind
-from kubedl.wire.codec import Opaque, encode, plain
-from kubedl.wire.core import Pod
 
 Json = Any
 Documents = st.SearchStrategy[Json]
@@ -64,7 +64,7 @@ def _of(info: inspect.Type, known: dict[str, Documents]) -> Documents:  # noqa: 
             return st.lists(_of(item, known), min_size=least or 0, max_size=SEVERAL)
         case inspect.DictType(value_type=item):
             return st.dictionaries(WORDS, _of(item, known), max_size=SEVERAL)
-        case inspect.CustomType(cls=cls) if cls is Opaque:
+        case inspect.CustomType(cls=cls) if cls is RawObject:
             return st.dictionaries(WORDS, ANYTHING, max_size=SEVERAL)
         case inspect.StrType(min_length=least, max_length=most):
             return WORDS.filter(lambda word: (least or 0) <= len(word) <= (most or len(word)))

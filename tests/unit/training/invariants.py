@@ -9,13 +9,13 @@ from typing import Any
 
 from kubedl.api.conditions import is_true
 from kubedl.api.training import JobStatus, ReplicaStatus, TrainingJob
+from kubedl.kube import codec
+from kubedl.kube.types.core import PODS, Pod
+from kubedl.kube.types.meta import ObjectKey, Resource
 from kubedl.runtime.store import BY_OWNER, OwnerKey
 from kubedl.training import labels
 from kubedl.training.job import Replica
-from kubedl.training.policies import indexes
-from kubedl.wire import codec
-from kubedl.wire.core import PODS, Pod
-from kubedl.wire.meta import Key, Resource
+from kubedl.training.policies import index_ranges
 from tests.training_builders import NAMESPACE
 from tests.unit.training.api_model import ENDED, merged
 from tests.unit.training.operator_model import OperatorModel
@@ -37,7 +37,7 @@ class Judge:
             self._creation(operator, what)
         elif verb in ("delete", "force") and resource is PODS:
             self._deletion(what)
-            lost = sum(node.lost_since is not None for node in operator.nodes)
+            lost = sum(node.not_ready_since is not None for node in operator.nodes)
             assert verb == "delete" or lost < len(operator.nodes), f"{what} is given up although every node is lost"
         elif verb == "patch":
             self._status(operator, what)
@@ -56,7 +56,7 @@ class Judge:
         name, uid = body["metadata"]["name"], body["metadata"]["ownerReferences"][0]["uid"]
         attempt = int(body["metadata"]["labels"][labels.ATTEMPT])
         job = self.world.job
-        known = operator.pods.get(Key(body["metadata"]["namespace"], name))
+        known = operator.pods.get(ObjectKey(body["metadata"]["namespace"], name))
         assert known is None or owner(known) != uid, f"{name} is there and was seen"
         if job is None or job.metadata.uid != uid:
             return  # the operator cannot know yet that its job is gone; the garbage collector will take the pod
@@ -72,13 +72,13 @@ class Judge:
     def _never_again(self, operator: OperatorModel, job: TrainingJob, name: str, attempt: int) -> None:
         role, index = self._replica(name)
         written = _replica_status(job.status, role)
-        assert index not in indexes.read(written.succeeded_indexes), f"{name} has succeeded, and is made again"
-        for pod in operator.pods.deleted(job.metadata.uid):
+        assert index not in index_ranges.read(written.succeeded_indexes), f"{name} has succeeded, and is made again"
+        for pod in operator.pods.tombstones(job.metadata.uid):
             if pod.metadata.name == name and labels.attempt(pod) == attempt and not self.spoiled:
                 truth = self.world.truth.get(pod.metadata.uid)
                 assert truth != "done", f"{name} has succeeded, which was seen, and is made again"
 
-    def _deletion(self, key: Key) -> None:
+    def _deletion(self, key: ObjectKey) -> None:
         """Whatever a pod does after it was told to go, it did not do it by itself."""
         pod = self.world.api.find(PODS, key)
         if pod is not None and pod.status.phase not in ENDED:
@@ -106,7 +106,7 @@ class Judge:
             if self.world.truth.get(pod) == "done" and body["metadata"]["ownerReferences"][0]["uid"] == uid
         }
         for role, status in new.replica_statuses.items():
-            named = {self._name(role, index) for index in indexes.read(status.succeeded_indexes)}
+            named = {self._name(role, index) for index in index_ranges.read(status.succeeded_indexes)}
             assert named <= done, f"{named - done} are called succeeded"
 
     def _retries(self, operator: OperatorModel, old: JobStatus, new: JobStatus, uid: str) -> None:
@@ -143,14 +143,14 @@ class Judge:
     def _is_missing(self, old: JobStatus, role: str, visible: set[str]) -> bool:
         """Whether a pod that had been made and counted is gone without a trace."""
         recorded = _replica_status(old, role)
-        done, wanted = indexes.read(recorded.succeeded_indexes), self.world.count(role)
+        done, wanted = index_ranges.read(recorded.succeeded_indexes), self.world.count(role)
         traces = sum(index in done or self._name(role, index) in visible for index in range(wanted))
         return traces < wanted <= recorded.active + recorded.failed + recorded.succeeded
 
     def _cause(self, operator: OperatorModel, pod: Pod) -> str | None:
         """Why the operator must believe that this pod is out; None if it seems well."""
-        node = operator.nodes.get(Key("", pod.spec.node_name))
-        lost = node is not None and node.lost_since is not None
+        node = operator.nodes.get(ObjectKey("", pod.spec.node_name))
+        lost = node is not None and node.not_ready_since is not None
         if pod.status.phase in ENDED:
             return self.world.truth.get(pod.metadata.uid)
         if pod.metadata.deletion_timestamp is not None or lost or operator.pods.get(pod.metadata.key) is None:
@@ -174,7 +174,7 @@ class Judge:
 
     def _visible(self, operator: OperatorModel, uid: str) -> list[Pod]:
         job = OwnerKey(NAMESPACE, uid)
-        return [*operator.pods.deleted(job), *operator.pods.by(BY_OWNER, job)]
+        return [*operator.pods.tombstones(job), *operator.pods.by_index(BY_OWNER, job)]
 
     def _scope(self) -> str:
         chosen = self.world.template.spec.restart_scope

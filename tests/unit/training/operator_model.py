@@ -10,22 +10,22 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, cast
 
-from kubedl.api.cache import CACHE_BACKENDS, CacheBackend
-from kubedl.api.model_volumes import FileSystems
+from kubedl.api.cachebackend import CACHE_BACKENDS, CacheBackend
 from kubedl.api.training import BY_CACHE, cache_key
 from kubedl.kube.errors import ApiError
-from kubedl.runtime.gate import Gate
+from kubedl.kube.types.core import NODES, PODS, SERVICES, Node, Pod, Service
+from kubedl.kube.types.meta import ObjectKey, Resource
+from kubedl.podspec.model_volumes import FileSystems
+from kubedl.runtime.expectations import Expectations
 from kubedl.runtime.store import BY_OWNER, Store
 from kubedl.runtime.writer import Writer
-from kubedl.training.controller import Caches, JobController
-from kubedl.training.snapshot import Settings
-from kubedl.wire.core import NODES, PODS, SERVICES, Node, Pod, Service
-from kubedl.wire.meta import Key, Resource
+from kubedl.training.controller import Informers, JobController
+from kubedl.training.observed import Settings
 from tests.unit.training.api_model import ApiModel, ClientModel, Crash, Harm
 
 if TYPE_CHECKING:
     from kubedl.kube.client import Client
-    from kubedl.runtime.events import Recorder
+    from kubedl.runtime.events import EventRecorder
 
 Watcher = Callable[["OperatorModel", str, Resource[Any], Any], None]
 
@@ -51,7 +51,7 @@ class OperatorModel:
         self,
         api: ApiModel,
         kind: Any,  # noqa: ANN401 - a Kind
-        key: Key,
+        key: ObjectKey,
         watcher: Watcher,
         settings: Settings = SETTINGS,
     ) -> None:
@@ -69,15 +69,15 @@ class OperatorModel:
             NODES: self.nodes,
             CACHE_BACKENDS: self.backends,
         }
-        self._gate = Gate({kind.resource: self.jobs, PODS: self.pods, SERVICES: self.services})
+        self._expectations = Expectations({kind.resource: self.jobs, PODS: self.pods, SERVICES: self.services})
         self._violation: AssertionError | None = None
         self.recorder = Recording()
         self._watcher = watcher
         self.client = ClientModel(api, self._about_to_write)
-        writer = Writer(cast("Client", self.client), self._gate)
-        caches = Caches(self.jobs, self.pods, self.services, self.nodes, self.backends)
+        writer = Writer(cast("Client", self.client), self._expectations)
+        informers = Informers(self.jobs, self.pods, self.services, self.nodes, self.backends)
         self.controller = JobController(
-            kind, caches, writer, cast("Recorder", self.recorder), settings=settings, clock=lambda: api.now
+            kind, informers, writer, cast("EventRecorder", self.recorder), settings=settings, clock=lambda: api.now
         )
         self.reason: str | None = "start"  # to look at the job
         self.due: datetime | None = None
@@ -124,7 +124,7 @@ class OperatorModel:
 
     def reconcile(self, runner: asyncio.Runner, harm: tuple[int, Harm] | None = None) -> bool:
         """Look at the job, if the gate is open; says whether anything was written. Raises Crash when killed."""
-        if self._gate.closed(self._key):
+        if self._expectations.pending(self._key):
             return False
         self.reason, self.due = None, None
         self.client.harm, self.client.writes = harm, 0

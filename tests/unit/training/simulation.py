@@ -12,11 +12,11 @@ from typing import Any
 
 from kubedl.api.conditions import is_true
 from kubedl.api.training import TrainingJob
+from kubedl.kube.types.core import PODS, SERVICES
 from kubedl.runtime.store import OwnerKey
 from kubedl.training.kind import Kind
 from kubedl.training.planner import plan
-from kubedl.training.policies.clean import goes
-from kubedl.wire.core import PODS, SERVICES
+from kubedl.training.policies.clean_pod_policy import is_cleaned
 from tests.training_builders import NOW
 from tests.unit.training.api_model import ApiModel, Crash, Harm
 from tests.unit.training.invariants import Judge, owner
@@ -153,10 +153,10 @@ class Simulation:
 
     def check_end(self) -> None:
         """Everything came to a good end."""
-        snapshot = self.operator.controller.observe(self.made.metadata.key)
+        observed = self.operator.controller.observe(self.made.metadata.key)
         job = self.world.job
-        if job is None or snapshot is None:
-            assert snapshot is None
+        if job is None or observed is None:
+            assert observed is None
             left = self.world.pods(lambda pod: not self.world.is_lost(pod.spec.node_name))
             assert left == [], "pods outlive their job"
             assert list(self.world.api.all(SERVICES)) == [], "the Service outlives its job"
@@ -165,16 +165,16 @@ class Simulation:
         assert is_true(status.conditions, "Succeeded") != is_true(status.conditions, "Failed"), (
             f"the job came to rest without an end: {status}"
         )
-        decided = plan(snapshot)
+        decided = plan(observed)
         assert decided.status == status, "at rest, but there is a status to write"
         writes = [*decided.creations, *decided.deletions]
         assert (writes, decided.create_service, decided.delete_job) == ([], False, False)
         assert decided.wake_at is None or decided.wake_at > self.world.api.now
         policy = job.spec.clean_pod_policy or self.kind.clean_pod_policy
         failed = is_true(status.conditions, "Failed")
-        left = self.world.pods(lambda pod: goes(pod, policy, failed=failed) and owner(pod) == job.metadata.uid)
+        left = self.world.pods(lambda pod: is_cleaned(pod, policy, failed=failed) and owner(pod) == job.metadata.uid)
         assert left == [], "pods are left that should be gone"
-        assert not self.operator.pods.deleted(OwnerKey.itself(job)), "pods are remembered for ever"
+        assert not self.operator.pods.tombstones(OwnerKey.of_owner(job)), "pods are remembered for ever"
 
 
 def _look_and_suffer(simulation: Simulation, which: int, how: int) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from kubedl.api.conditions import Condition, find, is_true
-from kubedl.kube.errors import ApiError, refusal
+from kubedl.kube import codec
+from kubedl.kube.errors import ApiError, error_from_response
+from kubedl.kube.types.core import PODS
+from kubedl.kube.types.meta import ObjectKey, Resource
 from kubedl.training import labels
-from kubedl.wire import codec
-from kubedl.wire.core import PODS
-from kubedl.wire.meta import Key, Resource
 from tests.training_builders import tf_job
 from tests.unit.training.api_model import with_metadata
 from tests.unit.training.test_controller import JOB, Stage
@@ -35,7 +35,7 @@ def runner() -> Iterator[asyncio.Runner]:
 def answer(name: str, words: str = "") -> ApiError:
     """As the API server words it."""
     code, reason, message = ANSWERS[name]
-    return refusal(code, codec.encode({"code": code, "reason": reason, "message": words or message}))
+    return error_from_response(code, codec.encode({"code": code, "reason": reason, "message": words or message}))
 
 
 def refuse_pods(stage: Stage, name: str) -> None:
@@ -162,7 +162,7 @@ def test_two_thousand_missing_pods_are_asked_for_side_by_side(runner: asyncio.Ru
     stage.restart()
     at_once, most, plain = 0, 0, stage.operator.client.get
 
-    async def counted(resource: Resource[Any], key: Key) -> Any:  # noqa: ANN401 - as the client does it
+    async def counted(resource: Resource[Any], key: ObjectKey) -> Any:  # noqa: ANN401 - as the client does it
         nonlocal at_once, most
         at_once += 1
         most = max(most, at_once)
@@ -189,3 +189,22 @@ def test_after_a_refusal_one_pod_is_tried_before_all_others(runner: asyncio.Runn
     stage.operator.client.refusal = lambda *_: None
     stage.wait(200)
     assert sum(write.startswith("create pods") for write in stage.look()) == 40
+
+
+def test_nothing_is_tried_or_written_in_a_namespace_that_is_being_deleted(runner: asyncio.Runner) -> None:
+    """After the first refusal, which is no news for anybody; a job of the next namespace of that name is tried."""
+    stage = Stage(JOB, runner)
+    cause = {"reason": "NamespaceTerminating", "field": "metadata.namespace"}
+    body = {"code": 403, "reason": "Forbidden", "message": "is being terminated", "details": {"causes": [cause]}}
+    stage.operator.client.refusal = lambda *_: error_from_response(403, codec.encode(body))
+    stage.look()
+    assert find(stage.job.status.conditions, "Blocked") is None
+    first, told = stage.operator.client.refused, len(stage.operator.recorder.events)
+    for _ in range(30):
+        stage.wait(1)
+        assert stage.look() == []
+    assert (stage.operator.client.refused, len(stage.operator.recorder.events)) == (first, told)
+    assert stage.operator.due is not None
+    holds, now = stage.operator.controller._backoff, stage.world.api.now  # noqa: SLF001
+    assert holds.terminating_until(stage.job.metadata, now) is not None
+    assert holds.terminating_until(with_metadata(stage.job, creation_timestamp=now).metadata, now) is None

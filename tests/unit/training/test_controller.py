@@ -9,10 +9,10 @@ import pytest
 
 from kubedl.api.conditions import find, is_true
 from kubedl.api.training import TrainingJob
+from kubedl.kube.types.core import PODS, SERVICES
+from kubedl.kube.types.meta import Resource
 from kubedl.runtime.store import OwnerKey
 from kubedl.training.ssh import SECRETS
-from kubedl.wire.core import PODS, SERVICES
-from kubedl.wire.meta import Resource
 from tests.training_builders import NAMESPACE, NOW, JobBuilder, mpi_job, tf_job
 from tests.unit.training.api_model import ApiModel, Crash, Harm, with_metadata, with_status
 from tests.unit.training.operator_model import OperatorModel
@@ -234,9 +234,9 @@ def test_a_pod_that_only_the_cache_misses_is_not_taken_for_dead(runner: asyncio.
     stage.look()
     late = OperatorModel(stage.world.api, JOB.kind, stage.job.metadata.key, lambda *_: None)
     late.pods.replace([])
-    late.pods.forget(stage.job.metadata.uid)
+    late.pods.drop_tombstones(stage.job.metadata.uid)
     late.reconcile(runner)
-    assert "yet to see" in str(late.reason)
+    assert "not in the cache yet" in str(late.reason)
     assert stage.job.status.replica_statuses["Worker"].attempts == {}
 
 
@@ -248,14 +248,14 @@ def test_what_was_drawn_from_a_deleted_pod_is_forgotten_after_it_is_written(runn
     stage.world.exit(0, 0)
     stage.world.collect_ended(0)
     stage.look((0, "lost before"))
-    assert len(stage.operator.pods.deleted(OwnerKey(NAMESPACE, "job-1"))) == 1
+    assert len(stage.operator.pods.tombstones(OwnerKey(NAMESPACE, "job-1"))) == 1
     stage.look()
     assert stage.job.status.replica_statuses["Worker"].succeeded_indexes == "0"
     stage.look()
     stage.world.exit(0, 0)
     stage.look()
     stage.look()
-    assert stage.operator.pods.deleted(OwnerKey(NAMESPACE, "job-1")) == []
+    assert stage.operator.pods.tombstones(OwnerKey(NAMESPACE, "job-1")) == []
 
 
 def test_a_job_that_is_gone_leaves_no_memory_behind(runner: asyncio.Runner) -> None:
@@ -268,7 +268,7 @@ def test_a_job_that_is_gone_leaves_no_memory_behind(runner: asyncio.Runner) -> N
     stage.world.delete_job()
     stage.world.delete_pod(0, force=True)
     stage.operator.deliver_all()
-    assert stage.operator.pods.deleted(OwnerKey(NAMESPACE, "job-1")) == []
+    assert stage.operator.pods.tombstones(OwnerKey(NAMESPACE, "job-1")) == []
     assert stage.look() == []
 
 

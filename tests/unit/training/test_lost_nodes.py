@@ -6,7 +6,7 @@ import pytest
 
 from kubedl.api.conditions import find, is_true
 from kubedl.training.plan import Plan
-from kubedl.training.policies.outage import Outage
+from kubedl.training.policies.node_outage import Outage
 from tests.training_builders import NOW, JobBuilder, after, decide, pod, tf_job, torch_job
 
 GANG = torch_job().master().workers(2).with_status(start_time=NOW)

@@ -75,7 +75,7 @@ def test_a_running_job_is_left_alone() -> None:
     decided = decide(JOB, *RUNNING)
     assert (made(decided), deleted(decided), decided.create_service) == ([], [], False)
     assert (decided.status.state, decided.status.ready) == ("Running", "3/3")
-    assert truths(decided) == {"Created", "Running"}
+    assert truths(decided) == {"Created", "Running", "PodsReady"}
     assert reasons(decided) == ["JobRunning"]
     again = decide(JOB.with_status(**_fields(decided)), *RUNNING, now=60)
     assert again.status == decided.status

@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 
-from kubedl.api.pod_template import TemplateError
 from kubedl.api.training import RestartScope
+from kubedl.podspec.template import TemplateError
+from kubedl.runtime.ownership import owner_reference
 from kubedl.training import labels, pods, services
 from kubedl.training.job import Replica
-from kubedl.training.snapshot import Settings
+from kubedl.training.observed import Settings
 from tests.training_builders import JobBuilder, pod, tf_job, torch_job
 
 Body = dict[str, Any]
@@ -190,7 +191,7 @@ def test_the_service_gives_names_and_nothing_else() -> None:
             "name": "bert",
             "namespace": "team",
             "labels": {"training.kubedl.io/job-name": "bert", "training.kubedl.io/job-uid": "uid-bert"},
-            "ownerReferences": [pods.owner_reference(job.kind, job.kind.job(job.build()))],
+            "ownerReferences": [owner_reference(job.kind.resource, job.build())],
         },
         "spec": {
             "clusterIP": "None",
@@ -221,5 +222,5 @@ def test_a_variable_that_no_process_can_be_started_with_is_refused() -> None:
     """Linux takes 131,072 bytes; the kubelet would only say that the container could not be made."""
     job = tf_job("a" * 26).workers(2000)
     view = job.kind.job(job.build())
-    with pytest.raises(TemplateError, match="TF_CONFIG names every replica and would have"):
+    with pytest.raises(TemplateError, match="TF_CONFIG has the address of every replica and would have"):
         pods.render(job.kind, view, Replica("Worker", 0), 0, scope="Replica", settings=Settings())

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from kubedl.training.kind import Kind
 from kubedl.training.kinds import all_kinds
-from tests.properties import tried
+from tests.hypothesis_settings import tried
 from tests.training_builders import JobBuilder, mpi_job, tf_job, torch_job
 from tests.unit.training.simulation import DEEDS, HARMS, MOVES, Simulation, Step, run
 

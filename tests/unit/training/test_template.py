@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from kubedl.api.pod_template import TemplateError
+from kubedl.kube.codec import RawObject
+from kubedl.podspec.template import TemplateError
 from kubedl.training.template import port, read
-from kubedl.wire.codec import Opaque
 
 
 def container(**fields: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
@@ -26,7 +26,7 @@ def container(**fields: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
 )
 def test_what_we_do_not_read_may_be_anything(good: dict[str, Any]) -> None:
     """Null is absence, as for the API server."""
-    assert read("Worker", Opaque.of(good)) == good
+    assert read("Worker", RawObject.of(good)) == good
 
 
 @pytest.mark.parametrize(
@@ -56,14 +56,14 @@ def test_what_we_do_not_read_may_be_anything(good: dict[str, Any]) -> None:
 def test_what_we_read_must_have_its_shape(bad: dict[str, Any], place: str) -> None:
     """And the message names the role and the place."""
     with pytest.raises(TemplateError) as caught:
-        read("Worker", Opaque.of(bad))
+        read("Worker", RawObject.of(bad))
     assert "the template of Worker" in str(caught.value)
     assert place in str(caught.value)
 
 
 def test_a_port_without_a_number_is_none() -> None:
     """The API server will refuse it with better words."""
-    template = Opaque.of(container(ports=[{"name": "p"}, {"name": "q", "containerPort": 7}]))
+    template = RawObject.of(container(ports=[{"name": "p"}, {"name": "q", "containerPort": 7}]))
     assert port("Worker", template, "main", "p") is None
     assert port("Worker", template, "main", "q") == 7
     assert port("Worker", template, "other", "q") is None

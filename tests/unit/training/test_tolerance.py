@@ -57,7 +57,7 @@ def test_it_does_not_speak_for_the_others() -> None:
 
 @pytest.mark.parametrize("scope", ["Replica", "Job"])
 def test_it_may_not_fail_while_somebody_waits_for_it(scope: str) -> None:
-    """They would wait for ever. Whoever has started does not."""
+    """They would wait forever. Whoever has started does not."""
     job = JobBuilder(Awaited(), "mnist").workers(2).evaluator().scope(scope)
     workers = [pod(job, "Worker", 0).running(), pod(job, "Worker", 1).failed(1, at=-99)]
     waiting = decide(job, *workers)

@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubedl.api.conditions import Condition, find
-from kubedl.training.addons.code import CONTAINER
+from kubedl.kube.types.core import PODS, ContainerState, ContainerStatus, PodStatus, Waiting
+from kubedl.training.addons.git_sync_status import CONTAINER
 from kubedl.training.plan import Plan
 from kubedl.training.waiting import LONGEST, LONGEST_LINE, PAUSE, PODS_READY, headline
-from kubedl.wire.core import PODS, ContainerState, ContainerStatus, PodStatus, Waiting
-from tests.properties import tried
+from tests.hypothesis_settings import tried
 from tests.training_builders import NOW, JobBuilder, PodBuilder, decide, mpi_job, pod, tf_job
 from tests.unit.training.api_model import ApiModel, with_status
 from tests.unit.training.operator_model import OperatorModel
-from tests.unit.training.test_diagnosis import statuses
+from tests.unit.training.test_pod_diagnostics import statuses
 from tests.unit.training.world_model import World
 
 JOB = tf_job().workers(3).scope("Replica")
@@ -82,11 +82,17 @@ def test_a_job_that_only_starts_says_so_and_then_that_its_pods_are_ready() -> No
 
 def test_a_job_from_before_is_not_written_for_the_condition() -> None:
     """An upgrade of the operator among many running jobs costs no writes."""
-    job = JOB.with_status(start_time=NOW)
+    job = JOB.with_status(start_time=NOW).said("Running")
     pods = [pod(JOB, "Worker", index).running() for index in range(3)]
     decided = decide(job, *pods)
     assert find(decided.status.conditions, PODS_READY) is None
     assert decided.status.restarts is None
+
+
+def test_a_job_that_never_waited_says_that_its_pods_are_ready() -> None:
+    """As one whose operator died before the first status, and came back when all pods ran."""
+    decided = decide(JOB, *(pod(JOB, "Worker", index).running() for index in range(3)))
+    assert (said(decided).status, said(decided).message) == ("True", "all 3 pods are ready")
 
 
 def test_a_role_that_waits_names_both_roles_and_why_the_other_one_does_not_run() -> None:
@@ -201,11 +207,11 @@ def runner() -> Iterator[asyncio.Runner]:
 class Stage:
     """A world with one operator that looks whenever it has a reason, second by second."""
 
-    def __init__(self, runner: asyncio.Runner) -> None:
-        self.world = World(JOB.kind, JOB.build(), ApiModel(NOW))
+    def __init__(self, runner: asyncio.Runner, job: JobBuilder = JOB) -> None:
+        self.world = World(job.kind, job.build(), ApiModel(NOW))
         self.writes = 0
         self._runner = runner
-        self.operator = OperatorModel(self.world.api, JOB.kind, JOB.build().metadata.key, self._write)
+        self.operator = OperatorModel(self.world.api, job.kind, job.build().metadata.key, self._write)
 
     def look(self) -> Condition:
         for _ in range(5):
@@ -254,6 +260,23 @@ def test_a_pod_that_changes_its_mind_every_second_costs_few_writes(said: list[st
         stage.look()
         stage.pass_time(PAUSE.total_seconds())
         assert stage.look().reason == "InvalidImageName"
+
+
+def test_pods_that_wait_from_the_start_are_told_in_the_first_status(runner: asyncio.Runner) -> None:
+    """The server's answers to their creation say so; a second write would be one more for each job."""
+    gated = JOB.template()
+    gated["spec"]["schedulingGates"] = [{"name": "example.com/queue"}]
+    stage = Stage(runner, tf_job().workers(3, template=gated))
+    condition = stage.look()
+    assert (condition.status, condition.reason) == ("False", "SchedulingGated")
+    assert condition.message == (
+        "3 of 3 pods are not running; mnist-worker-0 and 2 more: SchedulingGated: "
+        "Scheduling is blocked due to non-empty scheduling gates"
+    )
+    assert stage.world.job is not None
+    assert stage.world.job.status.replica_statuses["Worker"].active == 3
+    assert stage.world.job.status.message.startswith("SchedulingGated: Scheduling is blocked")
+    assert stage.writes == 1
 
 
 def test_numbers_alone_are_not_written_for_a_while(runner: asyncio.Runner) -> None:
@@ -364,7 +387,7 @@ def test_a_job_that_is_gone_or_runs_is_not_remembered(runner: asyncio.Runner) ->
     bound(stage)
     stage.pods_say("ErrImagePull", "x")
     stage.look()
-    memory = stage.operator.controller._listening  # noqa: SLF001 - nobody else can see it
+    memory = stage.operator.controller._waiting_memory  # noqa: SLF001 - nobody else can see it
     assert len(memory) == 1
     stage.world.delete_job()
     stage.operator.deliver_all()

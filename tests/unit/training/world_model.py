@@ -12,12 +12,7 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from kubedl.api.training import TrainingJob
-from kubedl.training import labels
-from kubedl.training.addons.code import CONTAINER
-from kubedl.training.job import JobRole
-from kubedl.training.kind import Kind
-from kubedl.training.policies.exit_codes import is_retryable
-from kubedl.wire.core import (
+from kubedl.kube.types.core import (
     NODES,
     PODS,
     SERVICES,
@@ -30,7 +25,12 @@ from kubedl.wire.core import (
     PodCondition,
     Terminated,
 )
-from kubedl.wire.meta import Key, ObjectMeta
+from kubedl.kube.types.meta import ObjectKey, ObjectMeta
+from kubedl.training import labels
+from kubedl.training.addons.git_sync_status import CONTAINER
+from kubedl.training.job import JobRole
+from kubedl.training.kind import Kind
+from kubedl.training.policies.exit_codes import is_retryable
 from tests.unit.training.api_model import ENDED, ApiModel, with_metadata, with_status
 
 Truth = Literal["done", "retry", "free", "fatal"]
@@ -73,8 +73,8 @@ class World:
         return self.kind.job(self.job).count(role) if self.job is not None else 0
 
     def is_lost(self, node: str) -> bool:
-        found: Node | None = self.api.find(NODES, Key("", node))
-        return found is not None and found.lost_since is not None
+        found: Node | None = self.api.find(NODES, ObjectKey("", node))
+        return found is not None and found.not_ready_since is not None
 
     # Users
 

@@ -1,1 +1,1 @@
-"""What runs inside the build pod: a file or a directory becomes an image in a registry, without a daemon or root."""
+"""The packer, which runs in the build pod: builds an image from a file or directory, without a daemon or root."""

@@ -1,10 +1,9 @@
-"""From an order to an image: hashed, sent where it is missing, confirmed, and only then given its tag.
+"""Builds and pushes an image: hash, upload missing layers, verify, and tag last.
 
-The tag comes last, so whoever finds it finds everything that belongs to the image, but for extras that the registry
-refuses: the ModelPack manifest, provenance and bill of materials. A signature that was asked for is no extra. A tag
-that is taken is never moved: with the same content only what is missing beside the image is added, with other content
-it is refused. Killed at any moment and started again, the packer ends with the same image, and sends no layer again
-that the registry has.
+The tag is pushed last, so a tagged image is complete, except for extras that the registry rejects: ModelPack manifest,
+provenance and SBOM. A requested signature is not optional. An existing tag is never moved: if it has the same content,
+only missing attachments are added; if it has other content, the packer fails. A packer that is killed at any point and
+started again ends with the same image, and does not upload layers again that the registry has.
 """
 
 import threading
@@ -12,46 +11,40 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from typing import Any
 
-from kubedl.models.order import Answer, Order
-from kubedl.models.packer import archive
-from kubedl.models.packer.archive import Layer
-from kubedl.models.packer.failure import EndedError, PackingError
-from kubedl.models.packer.layers import grouped
-from kubedl.models.packer.manifests import (
-    Blob,
-    Document,
-    image_config,
-    image_manifest,
-    model_config,
-    model_manifest,
-)
+from kubedl.models.pack_protocol import PackRequest, PackResult
+from kubedl.models.packer import layer_tar
+from kubedl.models.packer.layer_tar import Layer
+from kubedl.models.packer.layering import grouped
+from kubedl.models.packer.model_files import ModelFiles
+from kubedl.models.packer.model_manifests import Blob, image_config, image_manifest, model_config, model_manifest
 from kubedl.models.packer.progress import Progress
-from kubedl.models.packer.referrers import Referrer, push_referrers
-from kubedl.models.packer.registry import Registry
-from kubedl.models.packer.source import Source
-from kubedl.models.packer.upload import ensure_blob, ensure_bytes
+from kubedl.oci.blob_upload import ensure_blob, ensure_bytes
+from kubedl.oci.errors import EndedError, ImageError
+from kubedl.oci.manifests import Document
+from kubedl.oci.referrers import Referrer, push_referrers
+from kubedl.oci.registry import Registry
 
-HASHING = 2  # threads: a core hashes about as fast as a good network takes
+HASHING = 2  # threads: one core hashes about as fast as a good network transfers
 SENDING = 3
-MOST_WORDS = 500  # about what could not be attached, in the answer
-AHEAD = 4  # layers hashed and not sent yet: what is still in the page cache need not be read from disk again
+MOST_WORDS = 500  # about failed attachments, in the result
+AHEAD = 4  # hashed layers that wait for upload: those still in the page cache need not be read from disk again
 
-# Sign the image before its tag makes it known, if that was asked for: whether it is signed, and what else refers to it.
-Attach = Callable[[Registry, Order, Document, Sequence[Blob]], tuple[bool, Sequence[Referrer]]]
+# Signs the image before it is tagged, if requested. Returns whether it is signed, and the other referrers.
+Attach = Callable[[Registry, PackRequest, Document, Sequence[Blob]], tuple[bool, Sequence[Referrer]]]
 
 
 def unsigned(
-    _registry: Registry, _order: Order, _image: Document, _blobs: Sequence[Blob]
+    _registry: Registry, _order: PackRequest, _image: Document, _blobs: Sequence[Blob]
 ) -> tuple[bool, Sequence[Referrer]]:
-    """Nothing more is said about the image."""
+    """Attach nothing."""
     return False, ()
 
 
-def pack(order: Order, registry: Registry, attach: Attach = unsigned) -> Answer:
-    """The image's digest, confirmed by the registry; PackingError if there is none."""
-    with Source(order.source) as source:
-        first = archive.head(archive.inventory(source))
-        layers = [first, *map(archive.archived, grouped(source.entries))]
+def pack(order: PackRequest, registry: Registry, attach: Attach = unsigned) -> PackResult:
+    """Pack and push; returns the digest confirmed by the registry, or raises ImageError."""
+    with ModelFiles(order.source) as source:
+        first = layer_tar.head(layer_tar.inventory(source))
+        layers = [first, *map(layer_tar.archived, grouped(source.entries))]
         run = _Run(source, registry, Progress(sum(layer.size for layer in layers)))
         taken = registry.manifest_digest(order.tag)
         blobs = run.blobs(layers, send=taken is None)
@@ -65,14 +58,14 @@ def pack(order: Order, registry: Registry, attach: Attach = unsigned) -> Answer:
         ensure_bytes(registry, config.digest, config.content)
         registry.put_manifest(image)
     else:
-        run.progress.note(f"the tag {order.tag} has this very image already")
+        run.progress.note(f"the tag {order.tag} already has this image")
     signed, beside = attach(registry, order, image, blobs)
     refused = push_referrers(registry, [Referrer(pointer, (model.content,)), *beside], image)
-    for words in refused.values():
-        run.progress.note(f"not attached to the image: {words}")
+    for message in refused.values():
+        run.progress.note(f"not attached to the image: {message}")
     if taken is None:
         _tag(registry, order, image)
-    return Answer(
+    return PackResult(
         image.digest,
         pointer.digest if pointer.digest not in refused else "",
         sum(blob.size for blob in blobs),
@@ -84,33 +77,33 @@ def pack(order: Order, registry: Registry, attach: Attach = unsigned) -> Answer:
     )
 
 
-def _tag(registry: Registry, order: Order, image: Document) -> None:
-    """Another packer, or a person, may have been quicker since we looked."""
+def _tag(registry: Registry, order: PackRequest, image: Document) -> None:
+    """Check the tag again: another client may have pushed it meanwhile."""
     taken = registry.manifest_digest(order.tag)
     if taken not in {None, image.digest}:
         raise _conflict(order, str(taken))
     try:
         registry.put_manifest(image, order.tag)
-    except PackingError as error:
+    except ImageError as error:
         now = None if error.retry else registry.manifest_digest(order.tag)
         if now not in {None, image.digest}:
             raise _conflict(order, str(now)) from error
         raise
 
 
-def _conflict(order: Order, taken: str) -> PackingError:
-    return PackingError(
+def _conflict(order: PackRequest, taken: str) -> ImageError:
+    return ImageError(
         "TagConflict",
-        f"{order.repository}:{order.tag} is another image already, {taken}, and is left alone; "
-        "choose another tag, or delete that one in the registry if nobody needs it",
+        f"{order.repository}:{order.tag} already has another image, {taken}, which is not overwritten; choose "
+        "another tag, or delete that one in the registry if it is not used",
         permanent=True,
     )
 
 
 class _Run:
-    """Threads that hash layers, threads that send them, and what they have done."""
+    """Threads that hash and upload layers, with their results."""
 
-    def __init__(self, source: Source, registry: Registry, progress: Progress) -> None:
+    def __init__(self, source: ModelFiles, registry: Registry, progress: Progress) -> None:
         self.progress = progress
         self._source = source
         self._registry = registry
@@ -119,7 +112,7 @@ class _Run:
         self.bytes_sent = 0
 
     def blobs(self, layers: Sequence[Layer], *, send: bool) -> list[Blob]:
-        """The digest of each layer, in order; with `send` the registry has them all."""
+        """Return the digest of each layer, in order; with `send`, all are uploaded."""
         room = threading.Semaphore(AHEAD)
         with ThreadPoolExecutor(HASHING) as hashers, ThreadPoolExecutor(SENDING) as senders:
             hashed = [hashers.submit(self._hash, layer, room if send else None) for layer in layers]
@@ -133,7 +126,7 @@ class _Run:
         return [Blob(digest, layer.size, layer.entries) for layer, digest in zip(layers, digests, strict=True)]
 
     def _await(self, futures: Sequence["Future[Any]"]) -> None:
-        """All of them, or the first error; the others then stop at their next piece."""
+        """Wait for all, or raise the first error; the other threads then stop at their next piece."""
         try:
             done, _ = wait(futures, return_when=FIRST_EXCEPTION)
             failures = [error for future in done if (error := future.exception()) is not None]
@@ -153,16 +146,16 @@ class _Run:
         while room is not None and not room.acquire(timeout=0.5):
             self._check()
 
-        def told(_: int) -> None:
+        def on_progress(_: int) -> None:
             self._check()
             self.progress.hashed(layer.name)
 
-        return archive.digest(layer, self._source, told)
+        return layer_tar.digest(layer, self._source, on_progress)
 
     def _send(self, number: int, layer: Layer, hashed: "Future[str]", room: threading.Semaphore) -> None:
         digest = hashed.result()
 
-        def told(offset: int) -> None:
+        def on_progress(offset: int) -> None:
             self._check()
             self.progress.sent(number, offset, layer.name)
 
@@ -170,8 +163,8 @@ class _Run:
             self._registry,
             digest,
             layer.size,
-            lambda start, end: archive.pieces(layer, self._source, start, end),
-            told,
+            lambda start, end: layer_tar.pieces(layer, self._source, start, end),
+            on_progress,
         )
         room.release()
         with self._lock:

@@ -1,12 +1,15 @@
-"""How far packing is, for people and for the controller that reads the last line.
+"""Progress of packing, for the log and for the controller, which reads the last line.
 
-A line begins `progress <bytes that the registry has>/<bytes in all> `; one is written for each layer that is done, and
-between them at most one every two seconds.
+A line begins with `progress <bytes in the registry>/<bytes in total> `. One is written per finished layer, and
+otherwise at most every two seconds. `retrying <reason>: ` begins an error after which the registry is tried again.
 """
 
 import threading
 import time
 from collections.abc import Callable
+
+from kubedl.models.pack_protocol import RETRYING
+from kubedl.oci.errors import ImageError
 
 EVERY = 2.0
 
@@ -15,8 +18,13 @@ def _print(line: str) -> None:
     print(line, flush=True)
 
 
+def report_retry(error: ImageError, write: Callable[[str], None] = _print) -> None:
+    """Report an error after which the registry is tried again."""
+    write(f"{RETRYING}{error.reason}: {error.message}")
+
+
 class Progress:
-    """Counts for all threads. Bytes of a layer that must be sent again are taken back."""
+    """Thread-safe counters. Bytes of a layer that must be sent again are subtracted."""
 
     def __init__(
         self, total: int, write: Callable[[str], None] = _print, clock: Callable[[], float] = time.monotonic
@@ -30,27 +38,27 @@ class Progress:
         self._last = clock() - EVERY
 
     def hashed(self, name: str) -> None:
-        """Some of a layer was read; nothing of it is at the registry for that."""
+        """Record that part of a layer was read; this does not count as uploaded."""
         self._say(f"reading {name}")
 
     def sent(self, layer: int, offset: int, name: str) -> None:
-        """So many bytes of a layer are there."""
+        """Record how many bytes of a layer are uploaded."""
         with self._lock:
             self._done += offset - self._at.get(layer, 0)
             self._at[layer] = offset
         self._say(f"sending {name}")
 
     def present(self, name: str, *, reused: bool) -> None:
-        """All of a layer is there."""
+        """Record that a layer is complete."""
         self._say(f"{'found' if reused else 'sent'} {name}", now=True)
 
-    def note(self, words: str) -> None:
-        """Something else that a reader wants to know."""
-        self._say(words, now=True)
+    def note(self, message: str) -> None:
+        """Print a message."""
+        self._say(message, now=True)
 
-    def _say(self, words: str, *, now: bool = False) -> None:
+    def _say(self, message: str, *, now: bool = False) -> None:
         with self._lock:
             moment = self._clock()
             if now or moment - self._last >= EVERY:
                 self._last = moment
-                self._write(f"progress {self._done}/{self._total} {words}")
+                self._write(f"progress {self._done}/{self._total} {message}")

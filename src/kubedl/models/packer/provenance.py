@@ -1,6 +1,6 @@
-"""How an image came to be: an in-toto Statement with SLSA's provenance, the same bytes for the same order and image.
+"""Provenance of an image: an in-toto Statement with a SLSA predicate, deterministic for a request and image.
 
-It holds no dates and no version of the packer: packing again says the same again, and adds nothing.
+It has no dates and no packer version, so packing again produces the same bytes.
 """
 
 import re
@@ -9,8 +9,8 @@ from urllib.parse import quote, unquote, urlsplit
 
 import msgspec
 
-from kubedl.models.order import Order, Origin
-from kubedl.models.packer.manifests import public_url
+from kubedl.models.pack_protocol import Origin, PackRequest
+from kubedl.models.packer.model_manifests import public_url
 
 STATEMENT = "application/vnd.in-toto+json"
 PREDICATE = "https://slsa.dev/provenance/v1"
@@ -22,8 +22,8 @@ _HOST = re.compile(r"([\w.~-]+@)?([\w.-]+|\[[0-9A-Fa-f:.]+\])?(:[0-9]+)?", re.AS
 _COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 
 
-def statement(order: Order, digest: str) -> bytes:
-    """About the image with that digest."""
+def statement(order: PackRequest, digest: str) -> bytes:
+    """Return the provenance of the image with this digest."""
     return msgspec.json.encode(
         {
             "_type": "https://in-toto.io/Statement/v1",
@@ -45,23 +45,23 @@ def statement(order: Order, digest: str) -> bytes:
 
 
 def by_digest(image: str) -> tuple[str, str]:
-    """An image as it is written with its digest: the repository, and the digest or nothing."""
+    """Split an image reference into repository and digest; the digest may be empty."""
     repository, _, digest = image.rpartition("@")
     return (repository, digest) if repository and digest.startswith("sha256:") else (image, "")
 
 
 def code_address(repository: str) -> str:
-    """A git repository as a URL that everybody may see and every reader takes; empty if it cannot be one."""
+    """Return a git repository as a URL without credentials; empty if that is not possible."""
     short = _SHORT.fullmatch(repository)
     parts = urlsplit(public_url(f"ssh://{short[1]}/{short[2]}" if short else repository))
-    # Without a host it can only be a directory; anything else before it would read as a scheme.
+    # Without a host it can only be a directory; a prefix would read as a scheme.
     if not _HOST.fullmatch(parts.netloc) or not (parts.netloc or parts.path.startswith("/")):
         return ""
     return parts._replace(path=quote(unquote(parts.path), safe="/~@:+!$&'()*,;=")).geturl()
 
 
-def _parameters(order: Order) -> dict[str, Any]:
-    """What somebody asked for, by the names that they have in a ModelVersion."""
+def _parameters(order: PackRequest) -> dict[str, Any]:
+    """Return the request with the field names of a ModelVersion."""
     origin = order.origin
     job = {"kind": origin.job_kind, "name": origin.job_name, "uid": origin.job_uid}
     asked = {
@@ -77,7 +77,7 @@ def _parameters(order: Order) -> dict[str, Any]:
 
 
 def _dependencies(origin: Origin) -> list[dict[str, Any]]:
-    """Trainer images, code and the model that the training started from; each with a digest if one is known."""
+    """Return the materials: training images, code and parent model, each with its digest if known."""
     found = [
         _image("trainer-image", ran, {"written": written}) for written, ran in sorted(origin.trainer_images.items())
     ]

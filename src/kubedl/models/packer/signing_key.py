@@ -1,7 +1,7 @@
-"""The key that images are signed with, as `cosign generate-key-pair` writes it, or as a plain PEM file.
+"""The signing key, as written by `cosign generate-key-pair`, or as a plain PEM file.
 
-It is read once, before anything is packed, so that a key that cannot be used does not cost an upload. Signatures are
-deterministic (RFC 6979): signing the same twice gives the same bytes, and packing again adds nothing.
+It is read before anything is packed, so that an unusable key does not cost an upload. Signatures are deterministic (RFC
+6979), so packing again adds nothing.
 """
 
 import base64
@@ -15,12 +15,13 @@ import msgspec
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from nacl.exceptions import CryptoError
+from nacl.secret import SecretBox
 
-from kubedl.models.order import KEY_FILE, PASSWORD_FILE
-from kubedl.models.packer import secretbox
-from kubedl.models.packer.failure import PackingError
+from kubedl.models.pack_protocol import KEY_FILE, PASSWORD_FILE
+from kubedl.oci.errors import ImageError
 
-MOST_MEMORY = 192 << 20  # that finding the key to the key may take; a build pod has 512 MiB
+MOST_MEMORY = 192 << 20  # memory limit of the key derivation; a build pod has 512 MiB
 
 _ENCRYPTED = re.compile(rb"-----BEGIN ENCRYPTED (SIGSTORE|COSIGN) PRIVATE KEY-----\s(.*?)-----END ENCRYPTED", re.DOTALL)
 _ALGORITHM = ec.ECDSA(hashes.SHA256(), deterministic_signing=True)
@@ -51,22 +52,22 @@ class _Box(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class SigningKey:
-    """A key of the curve P-256, the one that cosign makes."""
+    """An ECDSA P-256 key, as cosign generates it."""
 
     private: ec.EllipticCurvePrivateKey = field(repr=False)
 
     def sign(self, content: bytes) -> str:
-        """The signature of some bytes, as cosign writes it."""
+        """Return the signature of some bytes, encoded as cosign does."""
         return base64.b64encode(self.private.sign(content, _ALGORITHM)).decode()
 
 
 def read_key(directory: str) -> SigningKey | None:
-    """The key in a directory; None if the order names none."""
+    """Read the key from a directory; None if the request names none."""
     if not directory:
         return None
     content = _read(Path(directory) / KEY_FILE)
     if content is None:
-        raise _bad(f"the Secret has no {KEY_FILE}; `cosign generate-key-pair k8s://<namespace>/<name>` makes one")
+        raise _bad(f"the Secret has no {KEY_FILE}; create one with `cosign generate-key-pair k8s://<namespace>/<name>`")
     password = (_read(Path(directory) / PASSWORD_FILE) or b"").rstrip(b"\r\n")
     return SigningKey(_loaded(content, password))
 
@@ -88,15 +89,15 @@ def _loaded(content: bytes, password: bytes) -> ec.EllipticCurvePrivateKey:
         else:
             key = serialization.load_pem_private_key(content, password or None)
     except (ValueError, TypeError, UnsupportedAlgorithm):
-        # What is wrong with it is not repeated: nobody knows what else the file holds.
-        raise _bad(f"{KEY_FILE} is no private key, or {PASSWORD_FILE} is not its password") from None
+        # Do not quote the parser's error: it might contain parts of the file.
+        raise _bad(f"{KEY_FILE} is not a private key, or {PASSWORD_FILE} is not its password") from None
     if not isinstance(key, ec.EllipticCurvePrivateKey) or not isinstance(key.curve, ec.SECP256R1):
-        raise _bad(f"{KEY_FILE} is a key of another kind than ECDSA P-256, which `cosign generate-key-pair` makes")
+        raise _bad(f"{KEY_FILE} is not an ECDSA P-256 key, which `cosign generate-key-pair` creates")
     return key
 
 
 def _unboxed(text: bytes, password: bytes) -> bytes:
-    """What a key file of cosign holds: ValueError if it cannot be opened."""
+    """Decrypt a cosign key file; raises ValueError on failure."""
     try:
         box = msgspec.json.decode(base64.b64decode(b"".join(text.split())), type=_Box)
     except (binascii.Error, msgspec.DecodeError) as error:
@@ -111,13 +112,13 @@ def _unboxed(text: bytes, password: bytes) -> bytes:
         r=stretching.r,
         p=stretching.p,
         maxmem=memory + (1 << 22),
-        dklen=secretbox.KEY,
+        dklen=SecretBox.KEY_SIZE,
     )
     try:
-        return secretbox.opened(box.ciphertext, box.cipher.nonce, key)
-    except secretbox.NotOpenedError as error:
+        return SecretBox(key).decrypt(box.ciphertext, box.cipher.nonce)
+    except CryptoError as error:
         raise ValueError("another password") from error
 
 
-def _bad(message: str) -> PackingError:
-    return PackingError("BadSigningKey", f"{message}; put the Secret right and make a new version", permanent=True)
+def _bad(message: str) -> ImageError:
+    return ImageError("BadSigningKey", f"{message}; fix the Secret and create a new version", permanent=True)

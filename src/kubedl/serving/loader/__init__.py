@@ -1,1 +1,1 @@
-"""What runs in a predictor's pod before its server does. It imports little: every pod waits for it."""
+"""The loader, which runs in an init container of predictor pods. It imports little, as every pod waits for it."""

@@ -1,6 +1,6 @@
-"""The kinds that are installed: every declaration in this package, and those that other packages register.
+"""The installed kinds: all modules of this package, and those that other packages register.
 
-A file here or an entry point of the group `kubedl.kinds` is all it takes; no other list of kinds exists.
+A module here, or an entry point in the group `kubedl.kinds`, is sufficient; there is no other list of kinds.
 """
 
 import inspect
@@ -16,7 +16,7 @@ ENTRY_POINTS = "kubedl.kinds"
 
 @cache
 def all_kinds() -> tuple[Kind, ...]:
-    """Every installed kind, in alphabetical order. Raises if a package's declaration cannot be loaded."""
+    """Return all installed kinds, sorted by name. Raises if a declaration cannot be loaded."""
     modules = [import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__)]
     declared = {
         member

@@ -1,4 +1,4 @@
-"""ElasticDLJob: a Master, which makes its own workers and parameter servers through the API server."""
+"""ElasticDLJob: a Master, which creates its own workers and parameter servers through the API server."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from kubedl.api.training import JobSpec, ReplicaSpecs, TrainingJob
-from kubedl.api.training_rules import LONGEST_NAME
+from kubedl.api.validation.training import LONGEST_NAME
 from kubedl.schema.crd import Rule
 from kubedl.training.job import Job, Replica, Role
 from kubedl.training.kind import Done, Kind
@@ -16,27 +16,27 @@ _LONGEST = LONGEST_NAME - len(_NAME.format(""))
 
 
 class ElasticDLJobSpec(JobSpec, frozen=True, kw_only=True):
-    """What an ElasticDLJob runs."""
+    """The spec of an ElasticDLJob."""
 
     replica_specs: ReplicaSpecs = msgspec.field(name="elasticdlReplicaSpecs")
 
 
 class ElasticDLJob(TrainingJob, frozen=True):
-    """An ElasticDL job."""
+    """An ElasticDL job: a master that creates its own workers."""
 
     spec: ElasticDLJobSpec
 
 
 class ElasticDLView(Job):
-    """ElasticDL finds its master by name: what the master makes is owned by the pod of that name."""
+    """ElasticDL finds its master by name: the master's pod owns the pods that it creates."""
 
     def pod_name(self, replica: Replica) -> str:
-        """Without an index, because there is one."""
+        """Return a name without an index, as there is only one master."""
         return _NAME.format(self.name) + (f"-{replica.index}" if replica.index else "")
 
 
 class ElasticDL(Kind):
-    """The master is told everything by its command line."""
+    """The master gets its settings from the command line."""
 
     kind = "ElasticDLJob"
     plural = "elasticdljobs"
@@ -52,20 +52,20 @@ class ElasticDL(Kind):
     rules = (
         Rule(
             f"size(self.metadata.name) <= {_LONGEST}",
-            f"the master's pod is named {_NAME.format('{job}')}, which may have at most {LONGEST_NAME} characters: "
-            f"the name of the job may have {_LONGEST}",
+            f"the pod of the master is named {_NAME.format('{job}')}, which may have at most {LONGEST_NAME} "
+            f"characters: the name of the job may have {_LONGEST}",
             field=".metadata.name",
         ),
     )
 
     def environment(self, job: Job, replica: Replica) -> Mapping[str, str]:
-        """Nothing: there is nobody whom it would have to be told about."""
+        """None: there are no other replicas."""
         return {}
 
     def adapt(self, job: Job, replica: Replica, template: dict[str, Any]) -> None:
-        """It talks to the API server, with the account that the namespace gives it unless the user names one."""
+        """Use the service account of the namespace, unless the user names one: the master calls the API server."""
         template["spec"].setdefault("automountServiceAccountToken", True)
 
     def succeeded(self, job: Job, done: Done) -> bool:
-        """The master decides."""
+        """The job succeeds when the master does."""
         return bool(done.get("Master"))

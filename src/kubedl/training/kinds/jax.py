@@ -1,7 +1,7 @@
-"""JAXJob: equal processes that run one program; worker 0 is the coordinator too.
+"""JAXJob: equal processes that run one program; worker 0 is also the coordinator.
 
-One role, because JAX has one: its coordinator is a thread of process 0, which runs the same program as the others. A
-role of its own would be a second template to keep equal to the first.
+There is one role, because JAX has one: its coordinator is a thread of process 0, which runs the same program as the
+others. A separate role would be a second template to keep in sync with the first.
 """
 
 from collections.abc import Mapping
@@ -14,19 +14,19 @@ from kubedl.training.kind import Done, Kind
 
 
 class JAXJobSpec(JobSpec, frozen=True, kw_only=True):
-    """What a JAXJob runs."""
+    """The spec of a JAXJob."""
 
     replica_specs: ReplicaSpecs = msgspec.field(name="jaxReplicaSpecs")
 
 
 class JAXJob(TrainingJob, frozen=True):
-    """A JAX job."""
+    """A distributed JAX job."""
 
     spec: JAXJobSpec
 
 
 class JAX(Kind):
-    """`jax.distributed` reads the coordinator's address by itself; a script hands it the two numbers."""
+    """`jax.distributed` reads the coordinator's address; the script passes the number of processes and its id."""
 
     kind = "JAXJob"
     plural = "jaxjobs"
@@ -40,7 +40,7 @@ class JAX(Kind):
     clean_pod_policy = "None"
 
     def environment(self, job: Job, replica: Replica) -> Mapping[str, str]:
-        """Where process 0 listens, how many processes there are, and which of them this is."""
+        """The address of process 0, the number of processes, and the id of this one."""
         return {
             "JAX_COORDINATOR_ADDRESS": f"{job.host(job.leader)}:{job.port(job.leader.role)}",
             "JAX_NUM_PROCESSES": str(job.size),
@@ -49,9 +49,9 @@ class JAX(Kind):
         }
 
     def succeeded(self, job: Job, done: Done) -> bool:
-        """Everybody is needed to the end."""
+        """The job succeeds when all replicas have."""
         return len(done.get("Worker", ())) >= job.count("Worker")
 
     def restart_scope(self, job: Job) -> RestartScope:
-        """A collective dies together."""
+        """All replicas restart together, as one collective."""
         return "Job"

@@ -1,4 +1,4 @@
-"""MarsJob: schedulers that hold the state of a computation, workers that do it, and web services that show it."""
+"""MarsJob: schedulers with the state of a computation, workers that run it, and web services that show it."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -7,16 +7,16 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from kubedl.api.pod_template import TemplateError
 from kubedl.api.training import Dependency, JobSpec, ReplicaSpecs, TrainingJob
+from kubedl.kube import codec
+from kubedl.kube.codec import RawObject
+from kubedl.kube.types.meta import Record
+from kubedl.podspec.template import TemplateError
 from kubedl.schema.crd import Rule
 from kubedl.training import quantity
 from kubedl.training.job import Job, Replica, Role
 from kubedl.training.kind import Done, Kind
 from kubedl.training.quantity import Quantity
-from kubedl.wire import codec
-from kubedl.wire.codec import Opaque
-from kubedl.wire.meta import Record
 
 _SCHEDULER_FIRST = (Dependency(upstream="Scheduler", phase="Running"),)
 _OF_THE_POD = {
@@ -28,31 +28,35 @@ _Path = Annotated[str, Meta(min_length=1, max_length=4096)]
 
 
 class MemoryPolicy(Record, frozen=True):
-    """How workers use their memory, and what they do when it is full."""
+    """Memory settings of the workers."""
 
     plasma_store: Annotated[
-        str, Meta(max_length=4096, description="The directory of the memory that a worker's processes share.")
+        str, Meta(max_length=4096, description="The directory of the shared memory of a worker's processes.")
     ] = "/dev/shm"  # noqa: S108 - where shared memory is by convention
     lock_free_file_io: Annotated[
-        bool, Meta(description="Whether no other program writes to the disks of spillDirs.")
+        bool, Meta(description="Whether spillDirs are on disks that no other program writes to.")
     ] = msgspec.field(name="lockFreeFileIO", default=True)
     spill_dirs: Annotated[
-        tuple[_Path, ...], Meta(max_length=32, description="Where data goes that does not fit; a volume each.")
+        tuple[_Path, ...],
+        Meta(max_length=32, description="Directories for data that does not fit into memory; each is a volume."),
     ] = ()
     worker_cache_percentage: (
-        Annotated[int, Meta(ge=0, le=2**31 - 1, description="The share of a worker's memory that is its cache.")] | None
+        Annotated[
+            int, Meta(ge=0, le=2**31 - 1, description="The percentage of a worker's memory that is used as cache.")
+        ]
+        | None
     ) = None
     worker_cache_size: Annotated[
         int | str | None,
         Meta(
-            description="The size of a worker's cache, which outranks the share.",
+            description="The size of a worker's cache; has precedence over the percentage.",
             extra_json_schema={"pattern": quantity.PATTERN},
         ),
     ] = None
 
 
 class MarsJobSpec(JobSpec, frozen=True, kw_only=True):
-    """What a MarsJob runs."""
+    """The spec of a MarsJob."""
 
     replica_specs: ReplicaSpecs = msgspec.field(name="marsReplicaSpecs")
     worker_memory_tuning_policy: MemoryPolicy | None = None
@@ -62,13 +66,13 @@ class MarsJobSpec(JobSpec, frozen=True, kw_only=True):
 
 
 class MarsJob(TrainingJob, frozen=True):
-    """A Mars job."""
+    """A Mars job: distributed tensors and data frames."""
 
     spec: MarsJobSpec
 
 
 class Mars(Kind):
-    """Mars reads MARS_*. Only a scheduler cannot be replaced: what it knows is nowhere else."""
+    """Mars reads MARS_*. Only schedulers cannot be replaced, as their state exists nowhere else."""
 
     kind = "MarsJob"
     plural = "marsjobs"
@@ -83,7 +87,7 @@ class Mars(Kind):
     container = "mars"
     port_name = "mars-port"
     port = 11111
-    # Workers and web services do not end by themselves; in the first KubeDL they stayed when the schedulers had ended.
+    # Workers and web services do not exit by themselves; KubeDL 0.5 left them running after the schedulers had ended.
     clean_pod_policy = "Running"
     rules = (
         Rule(
@@ -97,7 +101,7 @@ class Mars(Kind):
     )
 
     def environment(self, job: Job, replica: Replica) -> Mapping[str, str]:
-        """The cluster without its workers, who come and go; what this pod has; for workers, how to use it."""
+        """The addresses of schedulers and web services, the resources of this pod, and memory settings of workers."""
         cpu, memory, _ = _resources(job, replica.role)
         task: dict[str, Any] = {"type": replica.role.lower(), "index": replica.index}
         if replica.role == "Worker":
@@ -114,7 +118,7 @@ class Mars(Kind):
         }
 
     def adapt(self, job: Job, replica: Replica, template: dict[str, Any]) -> None:
-        """Variables that Kubernetes fills in, and a worker's volumes for its cache and for what does not fit."""
+        """Environment variables from the downward API, and volumes for a worker's cache and spill directories."""
         spec = template["spec"]
         for container in spec["containers"]:
             if container["name"] == job.container:
@@ -130,7 +134,7 @@ class Mars(Kind):
                     _mount(spec, container, _volumes(job))
 
     def succeeded(self, job: Job, done: Done) -> bool:
-        """All schedulers decide: they end when the computation has."""
+        """The job succeeds when all schedulers have, which exit with the computation."""
         return len(done.get("Scheduler", ())) >= max(1, job.count("Scheduler"))
 
 
@@ -153,16 +157,18 @@ class _Template(Record, frozen=True):
 
 
 def _resources(job: Job, role: str) -> tuple[int, int, int]:
-    """Processors, bytes of memory and of disk that a role's container asks for, else is limited to, else 0."""
+    """Return CPUs, bytes of memory and bytes of disk of a role's container: its requests, else its limits, else 0."""
     return _asked(role, job.roles[role].template, job.container)
 
 
 @lru_cache(maxsize=64)  # the same for every replica of a role
-def _asked(role: str, template: Opaque, main: str) -> tuple[int, int, int]:
+def _asked(role: str, template: RawObject, main: str) -> tuple[int, int, int]:
     try:
         containers = codec.decode(template.json, _Template).spec.containers
-        found = next((one.resources for one in containers if one.name == main), None) or _Resources()
-        amounts = {**(found.limits or {}), **(found.requests or {})}
+        resources = (
+            next((container.resources for container in containers if container.name == main), None) or _Resources()
+        )
+        amounts = {**(resources.limits or {}), **(resources.requests or {})}
         cpu, memory, disk = (quantity.whole(amounts.get(name, 0)) for name in ("cpu", "memory", "ephemeral-storage"))
     except (*codec.UNREADABLE, ValueError) as error:
         raise TemplateError(f"the template of {role}: resources: {error}") from error
@@ -203,7 +209,7 @@ def _memory(job: Job, memory: int) -> dict[str, str]:
 
 
 def _volumes(job: Job) -> dict[str, tuple[str, dict[str, str]]]:
-    """By path: the name of the volume that belongs there, and what its emptyDir is."""
+    """Return the volumes by mount path: name and emptyDir of each."""
     policy, (_, memory, disk) = _policy(job), _resources(job, "Worker")
     share = {"sizeLimit": str(disk // len(policy.spill_dirs))} if disk and policy.spill_dirs else {}
     wanted = {path: (f"mars-empty-dir-{number}", share) for number, path in enumerate(policy.spill_dirs)}
@@ -214,7 +220,7 @@ def _volumes(job: Job) -> dict[str, tuple[str, dict[str, str]]]:
 
 
 def _mount(spec: dict[str, Any], container: dict[str, Any], wanted: Mapping[str, tuple[str, dict[str, str]]]) -> None:
-    """Mount what is wanted where the user mounts nothing."""
+    """Add the mounts for paths where the user mounts nothing."""
     mounts, volumes = container.get("volumeMounts") or [], spec.get("volumes") or []
     taken = [mount.get("mountPath") for mount in mounts]
     added = {path: volume for path, volume in wanted.items() if path not in taken}

@@ -16,57 +16,58 @@ from kubedl.api.training import (
     SchedulingPolicy,
     TrainingJob,
 )
-from kubedl.api.training_rules import scheduling_rules
+from kubedl.api.validation.training import scheduling_rules
+from kubedl.kube.codec import RawObject
+from kubedl.kube.types.meta import Record
 from kubedl.schema.crd import Rule
 from kubedl.training import ssh
 from kubedl.training.job import Job, Replica, Role
-from kubedl.training.kind import Companion, Done, Kind
-from kubedl.wire.codec import Opaque
-from kubedl.wire.meta import Record
+from kubedl.training.kind import AuxiliaryObject, Done, Kind
 
 HOSTFILE = f"{ssh.FILES}/hostfile"
-MOST_BYTES = 240_000  # of a hostfile: a pod's annotations may have 262,144 together
-LONGEST_LINE = 26  # of a hostfile, without the job's name: "-worker-9999 slots=65536"
-IN_ROLES = "roles stand in mpiReplicaSpecs, each with its replicas and its template"
-BY_RESOURCES = "ask for resources in the template of Worker, and say replicas and slotsPerWorker"
+MOST_BYTES = 240_000  # of a hostfile: a pod's annotations may have 262,144 bytes in total
+LONGEST_LINE = 26  # of a hostfile line, without the job's name: "-worker-9999 slots=65536"
+IN_ROLES = "use mpiReplicaSpecs, with replicas and template of each role"
+BY_RESOURCES = "set resources in the template of Worker, and set replicas and slotsPerWorker"
 OF_OLDER_MPIJOBS = {
-    "gpus": BY_RESOURCES,
-    "gpusPerNode": BY_RESOURCES,
-    "processingUnits": BY_RESOURCES,
-    "processingUnitsPerNode": BY_RESOURCES,
+    **dict.fromkeys(("gpus", "gpusPerNode", "processingUnits", "processingUnitsPerNode"), BY_RESOURCES),
     "processingResourceType": BY_RESOURCES,
-    "launcherOnMaster": "write a nodeSelector into the template of Launcher",
-    "replicas": IN_ROLES,
-    "template": IN_ROLES,
+    "launcherOnMaster": "set a nodeSelector in the template of Launcher",
+    **dict.fromkeys(("replicas", "template"), IN_ROLES),
 }
 
-Refused = Meta(description="Of an older MPIJob; refused, with what to write instead.")
+Refused = Meta(
+    description="A field of an older MPIJob. Not supported: a job that sets it is rejected, with the field to use "
+    "instead."
+)
 
 
 class RunPolicy(Record, frozen=True):
-    """The policies of the spec itself, as the first KubeDL has them for this kind; they may stand in either place."""
+    """Policies of the job, in a nested field as in KubeDL 0.5. Each may be set here or in the spec."""
 
     clean_pod_policy: Annotated[CleanPodPolicy | None, Meta(description="As in the spec.")] = None
     ttl_seconds_after_finished: Annotated[int, Meta(ge=0, le=MOST, description="As in the spec.")] | None = None
     active_deadline_seconds: Annotated[int, Meta(ge=1, le=MOST, description="As in the spec.")] | None = None
     backoff_limit: Annotated[int, Meta(ge=0, le=MOST, description="As in the spec.")] | None = None
     scheduling_policy: SchedulingPolicy | None = None
-    suspend: Annotated[bool | None, Meta(description="Refused here; it stands in the spec.")] = None
+    suspend: Annotated[
+        bool | None, Meta(description="Not supported here: set it in the spec. A job that sets it is rejected.")
+    ] = None
 
 
 RUN_POLICY = {field.name: field.encode_name for field in msgspec.structs.fields(RunPolicy) if field.name != "suspend"}
 
 
 class MPIJobSpec(JobSpec, frozen=True, kw_only=True):
-    """What an MPIJob runs."""
+    """The spec of an MPIJob."""
 
     replica_specs: ReplicaSpecs = msgspec.field(name="mpiReplicaSpecs")
-    slots_per_worker: Annotated[int, Meta(ge=1, le=65536, description="How many ranks each worker takes.")] = 1
+    slots_per_worker: Annotated[int, Meta(ge=1, le=65536, description="The number of ranks of each worker.")] = 1
     main_container: Annotated[
-        str, Meta(min_length=1, max_length=63, description="The container that does the work, in every role.")
+        str, Meta(min_length=1, max_length=63, description="The name of the main container, in every role.")
     ] = "mpi"
     mpi_distribution: Annotated[
-        Literal["OpenMPI", "IntelMPI", "MPICH"], Meta(description="Whose mpirun the image of the launcher has.")
+        Literal["OpenMPI", "IntelMPI", "MPICH"], Meta(description="The MPI implementation in the launcher's image.")
     ] = "OpenMPI"
     run_policy: RunPolicy | None = None
     gpus: Annotated[int | None, Refused] = None
@@ -76,17 +77,17 @@ class MPIJobSpec(JobSpec, frozen=True, kw_only=True):
     processing_resource_type: Annotated[str | None, Refused] = None
     launcher_on_master: Annotated[bool | None, Refused] = None
     replicas: Annotated[int | None, Refused] = None
-    template: Annotated[Opaque | None, Refused] = None
+    template: Annotated[RawObject | None, Refused] = None
 
 
 class MPIJob(TrainingJob, frozen=True):
-    """An MPI job."""
+    """An MPI job: a launcher and its workers."""
 
     spec: MPIJobSpec
 
 
 class MPI(Kind):
-    """mpirun reads its hosts from a file, and the program that it reaches them with from its environment."""
+    """mpirun reads its hosts from a file, and its remote shell agent from the environment."""
 
     kind = "MPIJob"
     plural = "mpijobs"
@@ -105,36 +106,36 @@ class MPI(Kind):
     rules = (
         Rule(
             "self.exists_one(role, role.lowerAscii() == 'launcher' && self[role].replicas == 1)",
-            "an MPIJob has one Launcher, of one replica: the job is done when it is",
+            "an MPIJob needs exactly one Launcher, with one replica",
             at="spec.mpiReplicaSpecs",
         ),
         Rule(
             "self.spec.mpiReplicaSpecs.all(role, role.lowerAscii() != 'worker' || self.spec.mpiReplicaSpecs[role]"
             f".replicas * (size(self.metadata.name) + {LONGEST_LINE}) <= {MOST_BYTES})",
-            f"the list of workers must fit into {MOST_BYTES} bytes: take fewer workers, or a shorter name",
+            f"the list of workers must fit into {MOST_BYTES} bytes: use fewer workers or a shorter name",
             field=".spec.mpiReplicaSpecs",
         ),
         *(
-            Rule(f"!has(self.{field})", f"{field} is of an older MPIJob: {advice}", f".{field}", "spec")
+            Rule(f"!has(self.{field})", f"{field} belongs to an older MPIJob: {advice}", f".{field}", "spec")
             for field, advice in OF_OLDER_MPIJOBS.items()
         ),
         *(
             Rule(
                 f"!has(self.runPolicy) || !has(self.runPolicy.{field}) || !has(self.{field})"
-                # CEL takes two objects of the same shape for two types.
+                # In CEL, two objects of the same shape have different types.
                 + ("" if field == "schedulingPolicy" else f" || self.runPolicy.{field} == self.{field}"),
-                f"{field} stands in the spec too; write it once",
+                f"{field} is also set in the spec; set it once",
                 f".runPolicy.{field}",
                 "spec",
             )
             for field in RUN_POLICY.values()
         ),
-        Rule("!has(self.suspend)", "suspend stands in the spec, not in its runPolicy", ".suspend", "spec.runPolicy"),
+        Rule("!has(self.suspend)", "set suspend in the spec, not in runPolicy", ".suspend", "spec.runPolicy"),
         *scheduling_rules("spec.runPolicy.schedulingPolicy"),
     )
 
     def environment(self, job: Job, replica: Replica) -> Mapping[str, str]:
-        """Of the launcher: only it has the key, so no worker is made to start others in its place."""
+        """Only for the launcher: only it has the key, so workers cannot start others in its place."""
         if replica.role != "Launcher":
             return {}
         slots = str(job.spec.slots_per_worker)
@@ -142,7 +143,7 @@ class MPI(Kind):
         if "Worker" not in job:
             return allowed
         by_distribution = {
-            "OpenMPI": {  # names of version 4, then of version 5
+            "OpenMPI": {  # names in version 4, then in version 5
                 "OMPI_MCA_orte_default_hostfile": HOSTFILE,
                 "OMPI_MCA_plm_rsh_agent": ssh.AGENT,
                 "OMPI_MCA_plm_rsh_no_tree_spawn": "1",
@@ -163,31 +164,31 @@ class MPI(Kind):
         return by_distribution[job.spec.mpi_distribution]
 
     def succeeded(self, job: Job, done: Done) -> bool:
-        """The launcher decides: workers would wait for ever."""
+        """The job succeeds when the launcher does; workers wait forever."""
         return bool(done.get("Launcher"))
 
     def restart_scope(self, job: Job) -> RestartScope:
-        """A collective dies together."""
+        """All replicas restart together, as one collective."""
         return "Job"
 
-    def main_container(self, made: TrainingJob) -> str:
-        """The user's choice."""
-        return str(made.spec.main_container)
+    def main_container(self, resource: TrainingJob) -> str:
+        """Return the user's choice."""
+        return str(resource.spec.main_container)
 
-    def job(self, made: TrainingJob) -> Job:
-        """The engine reads policies in the spec only."""
-        policy = made.spec.run_policy
+    def job(self, resource: TrainingJob) -> Job:
+        """Move the policies into the spec, where the engine reads them."""
+        policy = resource.spec.run_policy
         if policy is not None:
             given = {name: getattr(policy, name) for name in RUN_POLICY if getattr(policy, name) is not None}
-            made = msgspec.structs.replace(made, spec=msgspec.structs.replace(made.spec, **given))
-        return super().job(made)
+            resource = msgspec.structs.replace(resource, spec=msgspec.structs.replace(resource.spec, **given))
+        return super().job(resource)
 
-    def companions(self, job: Job) -> Iterable[Companion]:
-        """The key to the workers."""
+    def auxiliary_objects(self, job: Job) -> Iterable[AuxiliaryObject]:
+        """The key pair for ssh."""
         return (ssh.key_pair(job),)
 
     def adapt(self, job: Job, replica: Replica, template: dict[str, Any]) -> None:
-        """Workers serve; the launcher knows where. A launcher without workers runs its ranks itself."""
+        """Workers run sshd; the launcher gets the list of hosts. A launcher without workers runs its ranks itself."""
         if replica.role == "Worker":
             ssh.serve(job, template, job.port("Worker"))
         elif "Worker" in job:

@@ -1,4 +1,4 @@
-"""PyTorchJob: torch.distributed with one Master and Workers, started directly or through torchrun."""
+"""PyTorchJob: torch.distributed with one Master and Workers, started directly or with torchrun."""
 
 from collections.abc import Mapping
 from typing import Annotated
@@ -13,22 +13,22 @@ from kubedl.training.kind import Done, Kind
 
 
 class PyTorchJobSpec(JobSpec, frozen=True, kw_only=True):
-    """What a PyTorchJob runs."""
+    """The spec of a PyTorchJob."""
 
     replica_specs: ReplicaSpecs = msgspec.field(name="pytorchReplicaSpecs")
     nproc_per_node: Annotated[
-        int, Meta(ge=1, le=1024, description="How many processes torchrun starts in each pod.")
+        int, Meta(ge=1, le=1024, description="The number of processes that torchrun starts in each pod.")
     ] = 1
 
 
 class PyTorchJob(TrainingJob, frozen=True):
-    """A PyTorch job."""
+    """A distributed PyTorch job."""
 
     spec: PyTorchJobSpec
 
 
 class PyTorch(Kind):
-    """torch.distributed reads MASTER_ADDR, RANK and WORLD_SIZE; torchrun reads PET_* for all of its flags."""
+    """torch.distributed reads MASTER_ADDR, RANK and WORLD_SIZE; torchrun reads PET_* for all its flags."""
 
     kind = "PyTorchJob"
     plural = "pytorchjobs"
@@ -54,7 +54,7 @@ class PyTorch(Kind):
     scale = Scale(".spec.pytorchReplicaSpecs.Worker.replicas", ".status.replicaStatuses.Worker.active")
 
     def environment(self, job: Job, replica: Replica) -> Mapping[str, str]:
-        """RANK counts pods, as WORLD_SIZE does; under torchrun both are set anew for each of its processes."""
+        """RANK and WORLD_SIZE count pods; torchrun sets both again for each of its processes."""
         address, port, rank = job.host(job.leader), str(job.port(job.leader.role)), str(job.rank(replica))
         return {
             "MASTER_ADDR": address,
@@ -70,9 +70,9 @@ class PyTorch(Kind):
         }
 
     def succeeded(self, job: Job, done: Done) -> bool:
-        """Everybody is needed to the end."""
+        """The job succeeds when all replicas have."""
         return all(len(done.get(role, ())) >= job.count(role) for role in job.roles)
 
     def restart_scope(self, job: Job) -> RestartScope:
-        """A collective dies together."""
+        """All replicas restart together, as one collective."""
         return "Job"

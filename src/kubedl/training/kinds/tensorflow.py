@@ -1,4 +1,4 @@
-"""TFJob: TensorFlow with parameter servers (PS, Chief or Master, Worker, Evaluator) or with workers alone."""
+"""TFJob: TensorFlow with parameter servers (PS, Chief or Master, Worker, Evaluator) or with workers only."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -6,28 +6,28 @@ from functools import lru_cache
 import msgspec
 
 from kubedl.api.training import Dependency, JobSpec, ReplicaSpecs, RestartScope, TrainingJob
-from kubedl.api.training_rules import cluster_rule
+from kubedl.api.validation.training import cluster_rule
+from kubedl.kube import codec
 from kubedl.training.job import Job, Replica, Role
 from kubedl.training.kind import Done, Kind
-from kubedl.wire import codec
 
 _SERVERS_FIRST = (Dependency(upstream="PS", phase="Running"),)
 
 
 class TFJobSpec(JobSpec, frozen=True, kw_only=True):
-    """What a TFJob runs."""
+    """The spec of a TFJob."""
 
     replica_specs: ReplicaSpecs = msgspec.field(name="tfReplicaSpecs")
 
 
 class TFJob(TrainingJob, frozen=True):
-    """A TensorFlow job."""
+    """A distributed TensorFlow job."""
 
     spec: TFJobSpec
 
 
 class TensorFlow(Kind):
-    """TensorFlow reads its cluster from TF_CONFIG."""
+    """TensorFlow reads the cluster from TF_CONFIG."""
 
     kind = "TFJob"
     plural = "tfjobs"
@@ -47,7 +47,7 @@ class TensorFlow(Kind):
     rules = (cluster_rule("tfReplicaSpecs", "TF_CONFIG", left_out="evaluator"),)
 
     def environment(self, job: Job, replica: Replica) -> Mapping[str, str]:
-        """An evaluator is no part of the cluster; it only knows of it. One replica alone needs no cluster."""
+        """TF_CONFIG. An evaluator gets it but is not part of the cluster. A single replica needs no cluster."""
         if job.size == 1:
             return {}
         task = {"type": replica.role.lower(), "index": replica.index}
@@ -55,7 +55,7 @@ class TensorFlow(Kind):
         return {"TF_CONFIG": codec.encode(config).decode()}
 
     def succeeded(self, job: Job, done: Done) -> bool:
-        """The chief decides, else the first worker."""
+        """The job succeeds when the chief does, or the first worker if there is no chief."""
         for chief in ("Chief", "Master"):
             if chief in job:
                 return bool(done.get(chief))
@@ -64,11 +64,11 @@ class TensorFlow(Kind):
         return all(len(done.get(role, ())) >= job.count(role) for role in job.roles)
 
     def restart_scope(self, job: Job) -> RestartScope:
-        """With parameter servers a worker is on its own; without, workers are a collective that dies together."""
+        """With parameter servers a failed worker restarts alone; without, all replicas restart together."""
         return "Replica" if "PS" in job else "Job"
 
 
-@lru_cache(maxsize=64)  # the same for every replica of a job, and long when there are thousands
+@lru_cache(maxsize=64)  # the same for every replica of a job, and long if there are thousands
 def _cluster(job: Job) -> dict[str, list[str]]:
     cluster: dict[str, list[str]] = {}
     for replica in job.replicas():

@@ -1,4 +1,4 @@
-"""XDLJob: parameter servers, a scheduler, workers and an extended role, which meet through ZooKeeper."""
+"""XDLJob: parameter servers, a scheduler, workers and an extended role, which find each other in ZooKeeper."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -8,22 +8,22 @@ import msgspec
 from msgspec import Meta
 
 from kubedl.api.training import MAX_REPLICAS, MOST, JobSpec, ReplicaSpecs, TrainingJob
-from kubedl.api.training_rules import cluster_rule
+from kubedl.api.validation.training import cluster_rule
+from kubedl.kube import codec
 from kubedl.training.job import Job, Replica, Role
 from kubedl.training.kind import Done, Kind
-from kubedl.wire import codec
 
 DEFAULT_RATE = 90
-_WORKING = ("Worker", "ExtendRole")  # whose success counts
+_WORKING = ("Worker", "ExtendRole")  # roles that count for success
 _ZOOKEEPER = "ZK_ADDR"
 
 
 class XDLJobSpec(JobSpec, frozen=True, kw_only=True):
-    """What an XDLJob runs."""
+    """The spec of an XDLJob."""
 
     replica_specs: ReplicaSpecs = msgspec.field(name="xdlReplicaSpecs")
     backoff_limit: Annotated[
-        int, Meta(ge=0, le=MOST, description="How often failed replicas are tried again before the job fails.")
+        int, Meta(ge=0, le=MOST, description="The number of retries of failed replicas before the job fails.")
     ] = 20
     min_finish_work_num: (
         Annotated[
@@ -31,7 +31,8 @@ class XDLJobSpec(JobSpec, frozen=True, kw_only=True):
             Meta(
                 ge=1,
                 le=2 * MAX_REPLICAS,
-                description="The job is done when so many of Worker and ExtendRole are; never more than there are.",
+                description="The number of replicas of Worker and ExtendRole that must succeed; at most their total "
+                "number.",
             ),
         ]
         | None
@@ -42,7 +43,8 @@ class XDLJobSpec(JobSpec, frozen=True, kw_only=True):
             Meta(
                 ge=1,
                 le=100,
-                description="The same in percent of all of them, which outranks the number. 90 if neither is given.",
+                description="The percentage of replicas of Worker and ExtendRole that must succeed; has precedence "
+                "over minFinishWorkNum. Defaults to 90 if neither is set.",
             ),
         ]
         | None
@@ -56,7 +58,7 @@ class XDLJob(TrainingJob, frozen=True):
 
 
 class XDL(Kind):
-    """XDL reads its cluster from XDL_CONFIG and its part from TASK_NAME and TASK_INDEX."""
+    """XDL reads the cluster from XDL_CONFIG, and its role and index from TASK_NAME and TASK_INDEX."""
 
     kind = "XDLJob"
     plural = "xdljobs"
@@ -70,13 +72,13 @@ class XDL(Kind):
     rules = (cluster_rule("xdlReplicaSpecs", "XDL_CONFIG"),)
 
     def environment(self, job: Job, replica: Replica) -> Mapping[str, str]:
-        """The cluster is the same for all; ZooKeeper's address is the user's, see `adapt`."""
+        """The cluster is the same for all replicas; the user sets ZooKeeper's address, see `adapt`."""
         name, index = replica.role.lower(), replica.index
         config = {"cluster": _cluster(job), "task": {"type": name, "index": index}}
         return {"XDL_CONFIG": codec.encode(config).decode(), "TASK_NAME": name, "TASK_INDEX": str(index)}
 
     def adapt(self, job: Job, replica: Replica, template: dict[str, Any]) -> None:
-        """Every job has a place of its own in ZooKeeper: two that are given the same address must not meet."""
+        """Add a path per job to ZooKeeper's address: two jobs with the same address must not collide."""
         for container in template["spec"]["containers"]:
             for variable in container.get("env") or ():
                 value = variable.get("value")
@@ -84,7 +86,7 @@ class XDL(Kind):
                     variable["value"] = f"{value.removesuffix('/')}/{job.uid}"
 
     def succeeded(self, job: Job, done: Done) -> bool:
-        """Enough workers decide, those of the extended role counted with them; without any, everybody is needed."""
+        """Enough workers decide, including the extended role; without workers, all replicas must succeed."""
         workers = sum(map(job.count, _WORKING))
         if workers == 0:
             return all(len(done.get(role, ())) >= job.count(role) for role in job.roles)
@@ -98,7 +100,7 @@ def _enough(spec: XDLJobSpec, workers: int) -> int:
     return -(-workers * rate // 100)  # rounded up
 
 
-@lru_cache(maxsize=64)  # the same for every replica of a job, and long when there are thousands
+@lru_cache(maxsize=64)  # the same for every replica of a job, and long if there are thousands
 def _cluster(job: Job) -> dict[str, list[str]]:
     cluster: dict[str, list[str]] = {}
     for replica in job.replicas():

@@ -1,4 +1,4 @@
-"""XGBoostJob: a Master, which runs the tracker and trains too, and Workers; together one collective."""
+"""XGBoostJob: a Master, which runs the tracker and also trains, and Workers; together one collective."""
 
 from collections.abc import Mapping
 from typing import Annotated
@@ -10,24 +10,24 @@ from kubedl.api.training import MOST, Dependency, JobSpec, ReplicaSpecs, Restart
 from kubedl.training.job import Job, Replica, Role
 from kubedl.training.kind import Done, Kind
 
-_TTL = "The job itself is deleted that long after its end; 2147483647 keeps it."
+_TTL = "Seconds after which a finished job is deleted; 2147483647 keeps it."
 
 
 class XGBoostJobSpec(JobSpec, frozen=True, kw_only=True):
-    """What an XGBoostJob runs."""
+    """The spec of an XGBoostJob."""
 
     replica_specs: ReplicaSpecs = msgspec.field(name="xgbReplicaSpecs")
     ttl_seconds_after_finished: Annotated[int, Meta(ge=0, le=MOST, description=_TTL)] = 100
 
 
 class XGBoostJob(TrainingJob, frozen=True):
-    """An XGBoost job."""
+    """A distributed XGBoost job."""
 
     spec: XGBoostJobSpec
 
 
 class XGBoost(Kind):
-    """The first replica is rank 0 and where the tracker listens; a script hands DMLC_* on to the library."""
+    """The first replica has rank 0 and runs the tracker; the script passes DMLC_* to the library."""
 
     kind = "XGBoostJob"
     plural = "xgboostjobs"
@@ -41,7 +41,7 @@ class XGBoost(Kind):
     clean_pod_policy = "None"
 
     def environment(self, job: Job, replica: Replica) -> Mapping[str, str]:
-        """What the first KubeDL told, and what trackers have always told their workers."""
+        """The variables of KubeDL 0.5, and those that trackers traditionally set."""
         address, port, size = job.host(job.leader), str(job.port(job.leader.role)), str(job.size)
         rank = str(job.rank(replica))
         old = {"MASTER_ADDR": address, "MASTER_PORT": port, "RANK": rank, "WORLD_SIZE": size, "PYTHONUNBUFFERED": "1"}
@@ -49,10 +49,10 @@ class XGBoost(Kind):
         return {**old, **tracker, "DMLC_TASK_ID": rank, "DMLC_ROLE": "worker"}
 
     def succeeded(self, job: Job, done: Done) -> bool:
-        """The master decides; without one, everybody is needed."""
+        """The job succeeds when the master does; without a master, when all replicas have."""
         deciding = "Master" if "Master" in job else "Worker"
         return len(done.get(deciding, ())) >= job.count(deciding)
 
     def restart_scope(self, job: Job) -> RestartScope:
-        """A collective dies together."""
+        """All replicas restart together, as one collective."""
         return "Job"

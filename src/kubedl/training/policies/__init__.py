@@ -1,1 +1,1 @@
-"""Rules of a job's life, one per file: pure functions of what was observed and the time."""
+"""Policies of a job, one per file: pure functions of the observed state and the time."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from testbed.modules import module_directory
+from testbed.go_modules import module_directory
 
 MODULE = "github.com/modelpack/model-spec@v0.0.7"
 SUM = "h1:3fAxau4xUqF0Pf1zzFC5lItF0gEaiXLxaCcPAH8PW8I="

@@ -9,23 +9,23 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from kubedl.models.order import Answer, Order
+from kubedl.models.pack_protocol import PackRequest, PackResult
 from kubedl.models.packer import pack as module
-from kubedl.models.packer.failure import PackingError
 from kubedl.models.packer.pack import pack
-from kubedl.models.packer.referrers import Referrer, fallback_tag
-from kubedl.models.packer.upload import ensure_blob
-from tests.unit.models.packer.conftest import Connect
-from tests.unit.models.packer.fake_registry import FakeRegistry, Fault
+from kubedl.oci.blob_upload import ensure_blob
+from kubedl.oci.errors import ImageError
+from kubedl.oci.referrers import Referrer, fallback_tag
+from tests.unit.oci.conftest import Connect
+from tests.unit.oci.fake_registry import FakeRegistry, Fault
 
 
-def failure(order: Order, connect: Connect) -> PackingError:
-    with pytest.raises(PackingError) as caught:
+def failure(order: PackRequest, connect: Connect) -> ImageError:
+    with pytest.raises(ImageError) as caught:
         pack(order, connect())
     return caught.value
 
 
-def test_the_answer_is_what_the_registry_has(fake: FakeRegistry, connect: Connect, order: Order) -> None:
+def test_the_answer_is_what_the_registry_has(fake: FakeRegistry, connect: Connect, order: PackRequest) -> None:
     answer = pack(order, connect())
     content = fake.manifests["v1"]
     assert answer.digest == f"sha256:{hashlib.sha256(content).hexdigest()}"
@@ -38,25 +38,25 @@ def test_the_answer_is_what_the_registry_has(fake: FakeRegistry, connect: Connec
     assert json.loads(fake.manifests[fallback_tag(answer.digest)])["manifests"][0]["digest"] == answer.artifact_digest
 
 
-def test_the_tag_comes_last(fake: FakeRegistry, connect: Connect, order: Order) -> None:
+def test_the_tag_comes_last(fake: FakeRegistry, connect: Connect, order: PackRequest) -> None:
     answer = pack(order, connect())
     puts = [path.rpartition("/")[2] for path in fake.paths("PUT") if "/manifests/" in path]
     assert puts == [answer.digest, answer.artifact_digest, fallback_tag(answer.digest), "v1"]
 
 
-def test_packed_again_nothing_is_sent(fake: FakeRegistry, connect: Connect, order: Order) -> None:
+def test_packed_again_nothing_is_sent(fake: FakeRegistry, connect: Connect, order: PackRequest) -> None:
     """The digest is that of content and order: neither the date nor the place on disk counts."""
     first = pack(order, connect())
     fake.seen.clear()
     os.utime(Path(order.source) / "saved_model.pb", (1, 1))
     again = pack(order, connect())
-    assert again == Answer(first.digest, first.artifact_digest, first.size, layers_reused=3)
+    assert again == PackResult(first.digest, first.artifact_digest, first.size, layers_reused=3)
     assert {request.method for request in fake.seen} == {"HEAD", "GET"}
 
 
 @pytest.mark.parametrize("lost", ["manifest", "list", "configuration"])
 def test_what_belongs_to_an_image_is_there_also_if_its_tag_was(
-    fake: FakeRegistry, connect: Connect, order: Order, lost: str
+    fake: FakeRegistry, connect: Connect, order: PackRequest, lost: str
 ) -> None:
     """Somebody may have copied the image alone, or tidied up."""
     first = pack(order, connect())
@@ -68,11 +68,11 @@ def test_what_belongs_to_an_image_is_there_also_if_its_tag_was(
     if lost == "configuration":
         del fake.blobs[pointer["config"]["digest"]]
     again = pack(order, connect())
-    assert again == Answer(first.digest, first.artifact_digest, first.size, layers_reused=3)
+    assert again == PackResult(first.digest, first.artifact_digest, first.size, layers_reused=3)
     assert (fake.blobs, fake.manifests) == (blobs, manifests)
 
 
-def test_one_changed_file_is_one_layer(fake: FakeRegistry, connect: Connect, order: Order, model: Path) -> None:
+def test_one_changed_file_is_one_layer(fake: FakeRegistry, connect: Connect, order: PackRequest, model: Path) -> None:
     pack(order, connect())
     (model / "saved_model.pb").write_bytes(b"other")
     answer = pack(msgspec.structs.replace(order, tag="v2"), connect())
@@ -81,7 +81,7 @@ def test_one_changed_file_is_one_layer(fake: FakeRegistry, connect: Connect, ord
 
 @pytest.mark.parametrize("when", ["before", "meanwhile", "at the last moment"])
 def test_a_tag_that_is_taken_is_never_moved(
-    fake: FakeRegistry, connect: Connect, order: Order, when: str, monkeypatch: pytest.MonkeyPatch
+    fake: FakeRegistry, connect: Connect, order: PackRequest, when: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = b'{"other": 1}'
     if when == "before":
@@ -100,7 +100,7 @@ def test_a_tag_that_is_taken_is_never_moved(
 
 
 def test_a_source_that_changes_meanwhile_leaves_no_tag(
-    fake: FakeRegistry, connect: Connect, order: Order, model: Path, monkeypatch: pytest.MonkeyPatch
+    fake: FakeRegistry, connect: Connect, order: PackRequest, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
 
     def changing(*arguments: object) -> int:
@@ -115,7 +115,7 @@ def test_a_source_that_changes_meanwhile_leaves_no_tag(
 @pytest.mark.parametrize("late", ["shard-2", "lock"])
 @pytest.mark.parametrize("taken", [False, True])
 def test_a_file_that_comes_late_leaves_no_manifest(
-    fake: FakeRegistry, connect: Connect, order: Order, model: Path, late: str, taken: bool
+    fake: FakeRegistry, connect: Connect, order: PackRequest, model: Path, late: str, taken: bool
 ) -> None:
     """Neither a new one nor one that was empty is read; half a model would have been packed."""
     (model / "lock").touch()
@@ -134,12 +134,12 @@ def test_a_file_that_comes_late_leaves_no_manifest(
     assert fake.manifests == before
 
 
-def test_the_first_error_ends_all_threads(fake: FakeRegistry, connect: Connect, order: Order) -> None:
+def test_the_first_error_ends_all_threads(fake: FakeRegistry, connect: Connect, order: PackRequest) -> None:
     fake.faults = [Fault("POST", 403) for _ in range(9)]
     assert failure(order, connect).reason == "Forbidden"
 
 
-def test_what_else_is_said_is_said_before_the_tag(fake: FakeRegistry, connect: Connect, order: Order) -> None:
+def test_what_else_is_said_is_said_before_the_tag(fake: FakeRegistry, connect: Connect, order: PackRequest) -> None:
     seen: list[bool] = []
 
     def attach(*_: object) -> tuple[bool, Sequence[Referrer]]:

@@ -11,22 +11,33 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from harness.personalities import ALL, DISTRIBUTION, ECR, FIVE, GITLAB, IMMUTABLE, OCI_1_0, PULP, QUAY, Personality
-from kubedl.models.order import Order
+from harness.fakes.registry_personalities import (
+    ALL,
+    DISTRIBUTION,
+    ECR,
+    FIVE,
+    GITLAB,
+    IMMUTABLE,
+    OCI_1_0,
+    PULP,
+    QUAY,
+    Personality,
+)
+from kubedl.models.pack_protocol import PackRequest
 from kubedl.models.packer import pack as packing
-from kubedl.models.packer import upload
-from kubedl.models.packer.address import parse
-from kubedl.models.packer.failure import PackingError
-from kubedl.models.packer.lineage import attaching
-from kubedl.models.packer.login import Login
+from kubedl.models.packer.attestations import attaching
 from kubedl.models.packer.pack import pack
-from kubedl.models.packer.referrers import fallback_tag
-from kubedl.models.packer.registry import Registry
-from tests.unit.models.packer.conftest import Clock
-from tests.unit.models.packer.fake_registry import FakeRegistry, Seen, serving
+from kubedl.oci import blob_upload
+from kubedl.oci.credentials import RegistryCredentials
+from kubedl.oci.errors import ImageError
+from kubedl.oci.reference import parse_reference
+from kubedl.oci.referrers import fallback_tag
+from kubedl.oci.registry import Registry
 from tests.unit.models.packer.signers import write_key
+from tests.unit.oci.conftest import Clock
+from tests.unit.oci.fake_registry import FakeRegistry, Seen, serving
 
-ME = Login("me", "secret")
+ME = RegistryCredentials("me", "secret")
 PART = 4 << 20  # the largest file of the model takes three
 Start = Callable[[Personality], FakeRegistry]
 
@@ -51,12 +62,12 @@ def start(clock: Clock) -> Iterator[Start]:
 @pytest.fixture(autouse=True)
 def parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Large blobs are sent in parts, one after another: the minutes that one takes pass for no other."""
-    monkeypatch.setattr(upload, "MOST_AT_ONCE", PART)
+    monkeypatch.setattr(blob_upload, "MOST_AT_ONCE", PART)
     monkeypatch.setattr(packing, "SENDING", 1)
 
 
-def connect(registry: FakeRegistry, clock: Clock, login: Login = ME) -> Registry:
-    address = parse(f"{registry.address}/team/model", "v1")
+def connect(registry: FakeRegistry, clock: Clock, login: RegistryCredentials = ME) -> Registry:
+    address = parse_reference(f"{registry.address}/team/model", "v1")
     return Registry(address, login, insecure=True, clock=lambda: clock.now, pause=clock.pass_by)
 
 
@@ -74,7 +85,7 @@ def test_an_image_is_packed_and_no_blob_sent_twice(
     personality: Personality,
     start: Start,
     clock: Clock,
-    order: Order,
+    order: PackRequest,
     record_property: Callable[[str, object], None],
 ) -> None:
     """Every part of a blob takes longer than a token of five minutes is good for."""
@@ -93,7 +104,7 @@ def test_an_image_is_packed_and_no_blob_sent_twice(
 
 
 @pytest.mark.parametrize("personality", ALL, ids=lambda one: one.name.partition(" ")[0])
-def test_packed_again_nothing_is_sent(personality: Personality, start: Start, clock: Clock, order: Order) -> None:
+def test_packed_again_nothing_is_sent(personality: Personality, start: Start, clock: Clock, order: PackRequest) -> None:
     """Also to a registry that writes no tag twice, or refused what refers to the image."""
     registry = start(personality)
     with connect(registry, clock) as client:
@@ -111,7 +122,7 @@ def test_packed_again_nothing_is_sent(personality: Personality, start: Start, cl
 
 @pytest.mark.parametrize("personality", [QUAY, GITLAB])
 def test_a_registry_that_refuses_extras_gets_the_image(
-    personality: Personality, start: Start, clock: Clock, order: Order
+    personality: Personality, start: Start, clock: Clock, order: PackRequest
 ) -> None:
     """The answer has its words, and names no artifact that is not there."""
     registry = start(personality)
@@ -123,7 +134,7 @@ def test_a_registry_that_refuses_extras_gets_the_image(
     assert "unknown media type: application/vnd.oci.empty.v1+json" in answer.not_attached
 
 
-def test_a_registry_that_writes_no_tag_twice_gets_all_extras(start: Start, clock: Clock, order: Order) -> None:
+def test_a_registry_that_writes_no_tag_twice_gets_all_extras(start: Start, clock: Clock, order: PackRequest) -> None:
     registry = start(IMMUTABLE)
     with connect(registry, clock) as client:
         answer = pack(order, client, attaching(order))
@@ -134,7 +145,7 @@ def test_a_registry_that_writes_no_tag_twice_gets_all_extras(start: Start, clock
 
 @pytest.mark.parametrize("personality", [QUAY, IMMUTABLE, ECR])
 def test_a_signature_that_was_asked_for_is_there(
-    personality: Personality, start: Start, clock: Clock, order: Order, tmp_path_factory: pytest.TempPathFactory
+    personality: Personality, start: Start, clock: Clock, order: PackRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """Also where extras are refused: cosign's signatures have an image's configuration."""
     signed = msgspec.structs.replace(order, signing_key=write_key(tmp_path_factory.mktemp("key") / "key"))
@@ -146,7 +157,7 @@ def test_a_signature_that_was_asked_for_is_there(
 
 
 def test_without_the_signature_that_was_asked_for_there_is_no_tag(
-    start: Start, clock: Clock, order: Order, tmp_path_factory: pytest.TempPathFactory
+    start: Start, clock: Clock, order: PackRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     signed = msgspec.structs.replace(order, signing_key=write_key(tmp_path_factory.mktemp("key") / "key"))
     registry = start(replace(DISTRIBUTION, config_types=frozenset({"other"})))
@@ -158,7 +169,7 @@ def test_without_the_signature_that_was_asked_for_there_is_no_tag(
         registry.personality = replace(had, config_types=refusing)
         return attach(*arguments)  # type: ignore[arg-type]
 
-    with connect(registry, clock) as client, pytest.raises(PackingError) as caught:
+    with connect(registry, clock) as client, pytest.raises(ImageError) as caught:
         pack(signed, client, attached)  # type: ignore[arg-type]
     assert caught.value.reason == "RegistryRefused"
     assert "v1" not in registry.manifests
@@ -166,7 +177,7 @@ def test_without_the_signature_that_was_asked_for_there_is_no_tag(
 
 @pytest.mark.parametrize("personality", [ECR, PULP], ids=lambda one: one.name)
 def test_other_answers_to_a_part_than_202_are_taken(
-    personality: Personality, start: Start, clock: Clock, order: Order
+    personality: Personality, start: Start, clock: Clock, order: PackRequest
 ) -> None:
     registry = start(personality)
     with connect(registry, clock) as client:
@@ -174,7 +185,7 @@ def test_other_answers_to_a_part_than_202_are_taken(
     assert "v1" in registry.manifests
 
 
-def test_a_range_that_stands_still_is_not_believed(start: Start, clock: Clock, order: Order) -> None:
+def test_a_range_that_stands_still_is_not_believed(start: Start, clock: Clock, order: PackRequest) -> None:
     """Parts go on from where the last one ended, and the digest decides."""
     registry = start(replace(DISTRIBUTION, range_stands_still=True))
     with connect(registry, clock) as client:
@@ -183,24 +194,24 @@ def test_a_range_that_stands_still_is_not_believed(start: Start, clock: Clock, o
     assert clock.now == 0  # nothing was waited for
 
 
-def test_a_password_that_has_expired_is_no_end(start: Start, clock: Clock, order: Order) -> None:
+def test_a_password_that_has_expired_is_no_end(start: Start, clock: Clock, order: PackRequest) -> None:
     """ECR says 403 then. With a new one the next packer goes on, and sends what is missing."""
     registry = start(ECR)
     registry.after_patch = lambda: clock.pass_by(13 * 3600 if len(parts_taken(registry)) == 3 else 0)
-    with connect(registry, clock) as client, pytest.raises(PackingError) as caught:
+    with connect(registry, clock) as client, pytest.raises(ImageError) as caught:
         pack(order, client)
     assert (caught.value.reason, caught.value.permanent) == ("Forbidden", False)
     assert "Your Authorization Token has expired" in caught.value.message
     assert "secret" not in caught.value.message
     had = dict(registry.blobs)
-    with connect(registry, clock, Login("me", "renewed")) as client:
+    with connect(registry, clock, RegistryCredentials("me", "renewed")) as client:
         pack(order, client)
     assert "v1" in registry.manifests
     assert set(sent(registry).values()) == {1}
     assert had.keys() <= registry.blobs.keys()
 
 
-def test_the_end_of_an_upload_is_repeated_with_a_new_token(start: Start, clock: Clock, order: Order) -> None:
+def test_the_end_of_an_upload_is_repeated_with_a_new_token(start: Start, clock: Clock, order: PackRequest) -> None:
     """A registry that does not tell how far an upload is would get the whole blob again, and too late again."""
     registry = start(OCI_1_0)
     registry.after_patch = lambda: clock.pass_by(301)

@@ -5,7 +5,7 @@ import json
 import msgspec
 import pytest
 
-from kubedl.models.order import Order, Origin
+from kubedl.models.pack_protocol import Origin, PackRequest
 from kubedl.models.packer.provenance import BUILD_TYPE, by_digest, code_address, statement
 
 DIGEST = f"sha256:{'1' * 64}"
@@ -20,7 +20,7 @@ ORIGIN = Origin(
     code_revision=COMMIT,
     parent=f"r.example.com/base@sha256:{'3' * 64}",
 )
-ORDER = Order("/model", "r.example.com/team/model", "v1", "ns", "resnet", "mv-1", origin=ORIGIN)
+ORDER = PackRequest("/model", "r.example.com/team/model", "v1", "ns", "resnet", "mv-1", origin=ORIGIN)
 
 
 def test_it_is_about_the_image_and_says_who_asked_for_what() -> None:

@@ -2,14 +2,15 @@
 
 import base64
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
-from kubedl.models.packer.failure import PackingError
 from kubedl.models.packer.signing_key import read_key
+from kubedl.oci.errors import ImageError
 from tests.unit.models.packer.signers import openssl_verifies, write_key
 
 # Made for this test by cosign 2.6.5; it opens with MADE_WITH and signs nothing else.
@@ -36,7 +37,7 @@ WDOSa5FkgpcVGKeQ93bODBZfwuX2IQgDnmQUUX2qzNzK4IF35vAVcNEdjA==
 
 
 def reason(directory: Path) -> str:
-    with pytest.raises(PackingError) as caught:
+    with pytest.raises(ImageError) as caught:
         read_key(str(directory))
     assert (caught.value.reason, caught.value.permanent) == ("BadSigningKey", True)
     return caught.value.message
@@ -78,7 +79,7 @@ def test_a_key_of_another_kind_is_refused(tmp_path: Path, key: rsa.RSAPrivateKey
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
     (tmp_path / "cosign.key").write_bytes(text)
-    assert "of another kind than ECDSA P-256" in reason(tmp_path)
+    assert "is not an ECDSA P-256 key" in reason(tmp_path)
 
 
 def test_a_secret_without_a_key_says_how_to_make_one(tmp_path: Path) -> None:
@@ -119,6 +120,15 @@ def test_what_cosign_would_not_write_is_refused(tmp_path: Path, part: str, chang
     box[part].update(change)
     write_cosigns(tmp_path, "\n".join([head, base64.b64encode(json.dumps(box).encode()).decode(), tail]))
     reason(tmp_path)
+
+
+@pytest.mark.parametrize("change", [lambda box: b"", lambda box: box[:15], lambda box: box[:-1] + bytes([box[-1] ^ 1])])
+def test_a_key_that_was_changed_does_not_open(tmp_path: Path, change: Callable[[bytes], bytes]) -> None:
+    head, *body, tail = COSIGN_KEY.splitlines()
+    box = json.loads(base64.b64decode("".join(body)))
+    box["ciphertext"] = base64.b64encode(change(base64.b64decode(box["ciphertext"]))).decode()
+    write_cosigns(tmp_path, "\n".join([head, base64.b64encode(json.dumps(box).encode()).decode(), tail]))
+    assert "cosign.password is not its password" in reason(tmp_path)
 
 
 @pytest.mark.parametrize("body", ["", "no base64!", "bm8ganNvbg=="])

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from testbed.faultproxy import FaultProxy, KillClient, Match
-from testbed.faultproxy.victim import find_inode
+from testbed.faultproxy.kill_client import find_inode
 from tests.unit.testbed.test_faultproxy.api_server import DEADLINE, ApiServer
 from tests.unit.testbed.test_faultproxy.conftest import Certificates
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kubedl.training import pods
-from kubedl.training.addons import code
+from kubedl.training.addons import git_sync_status
 from kubedl.training.job import Replica
-from kubedl.training.snapshot import Settings
+from kubedl.training.observed import Settings
 from tests.training_builders import tf_job
 
 IDENTITY = {
@@ -86,7 +86,7 @@ def fetch(
     made = pods.render(
         job.kind, job.kind.job(job.build()), Replica("Worker", 0), 0, scope="Replica", settings=Settings()
     )
-    container = next(one for one in made["spec"]["initContainers"] if one["name"] == code.CONTAINER)
+    container = next(one for one in made["spec"]["initContainers"] if one["name"] == git_sync_status.CONTAINER)
     variables = {entry["name"]: entry["value"].replace("$$", "$") for entry in container["env"]}
     place, result = root / "code", root / "result"
     place.mkdir(parents=True, exist_ok=True)

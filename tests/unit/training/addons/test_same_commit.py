@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from kubedl.api.conditions import find
+from kubedl.kube.types.core import ContainerState, ContainerStatus, PodStatus, Terminated, Waiting
 from kubedl.training.plan import Plan
-from kubedl.wire.core import ContainerState, ContainerStatus, PodStatus, Terminated, Waiting
 from tests.training_builders import PodBuilder, decide, pod, tf_job
 
 JOB = tf_job("mnist").workers(3).with_spec(codeSource={"repository": "https://git.example.org/model.git"})

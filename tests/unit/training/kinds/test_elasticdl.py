@@ -4,7 +4,7 @@ import pytest
 
 from kubedl.training.kinds.elasticdl import ElasticDL
 from tests.training_builders import JobBuilder
-from tests.unit.training.kinds.told import environment, is_done, order, pod
+from tests.unit.training.kinds.pod_env import environment, is_done, order, pod
 
 JOB = JobBuilder(ElasticDL(), "mnist").master()
 

@@ -1,7 +1,11 @@
 """The framework of the how-to page is a good one: the page cannot fall behind the code."""
 
+import ast
+import builtins
 import importlib.util
+import inspect
 import sys
+import textwrap
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,14 +13,15 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kubedl.main.operator import GRANTS
+from kubedl.entrypoints.operator import GRANTS
+from kubedl.training import plugin
 from kubedl.training.job import Replica
 from kubedl.training.kind import Kind
 from kubedl.training.kinds import ENTRY_POINTS, all_kinds
-from tests import guide
+from tests import howto_page
 from tests.training_builders import JobBuilder
 
-PAGE = guide.sections("add-a-framework.md")
+PAGE = howto_page.sections("add-a-framework.md")
 
 
 @pytest.fixture
@@ -35,6 +40,28 @@ def ring(tmp_path: Path) -> Iterator[Kind]:
         yield made
     finally:
         del sys.modules["acme_ring"]
+
+
+def test_the_page_imports_one_module_of_kubedl() -> None:
+    """The one that is meant for packages of others, and of it only what it says to have."""
+    code = ast.parse(PAGE["Declare it"].files["acme_ring.py"])
+    imported = [node for node in ast.walk(code) if isinstance(node, ast.ImportFrom)]
+    [ours] = [node for node in imported if str(node.module).startswith("kubedl")]
+    assert ours.module == plugin.__name__
+    assert {alias.name for alias in ours.names} <= set(plugin.__all__)
+
+
+def test_the_module_for_packages_has_what_the_signatures_of_a_kind_name() -> None:
+    """Whoever overrides a method, or sets a class variable, need not look for its types elsewhere."""
+    written = inspect.getsource(Kind).split("@cached_property")[0]
+    offered = {"Any", "ClassVar", "Iterable", "Mapping", "ABC", "View", *dir(builtins), *plugin.__all__}
+    tree = ast.parse(textwrap.dedent(written))
+    hints = [
+        node.annotation for node in ast.walk(tree) if isinstance(node, ast.AnnAssign | ast.arg) and node.annotation
+    ]
+    hints += [node.returns for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.returns]
+    names = {part.id for hint in hints for part in ast.walk(hint) if isinstance(part, ast.Name)}
+    assert names - offered == set()
 
 
 def test_the_declaration_makes_a_definition(ring: Kind) -> None:

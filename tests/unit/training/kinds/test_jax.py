@@ -4,7 +4,7 @@ import pytest
 
 from kubedl.training.kinds.jax import JAX
 from tests.training_builders import JobBuilder
-from tests.unit.training.kinds.told import environment, is_done, order
+from tests.unit.training.kinds.pod_env import environment, is_done, order
 
 JOB = JobBuilder(JAX(), "llm")
 

@@ -5,11 +5,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from kubedl.api.pod_template import TemplateError
+from kubedl.podspec.template import TemplateError
 from kubedl.training.kinds.mars import Mars, MemoryPolicy
 from tests.training_builders import JobBuilder, decide
 from tests.training_builders import pod as one
-from tests.unit.training.kinds.told import environment, is_done, order, pod
+from tests.unit.training.kinds.pod_env import environment, is_done, order, pod
 
 JOB = JobBuilder(Mars(), "frame")
 
@@ -106,7 +106,7 @@ def test_what_does_not_fit_goes_to_disk() -> None:
 @pytest.mark.parametrize(
     ("job", "what"),
     [
-        (tuned(workerCacheSize="much"), "workerCacheSize: 'much' is no quantity"),
+        (tuned(workerCacheSize="much"), "workerCacheSize: 'much' is not a quantity"),
         (WHOLE.workers(1, template=template(resources={"limits": {"cpu": "a few"}})), "the template of Worker"),
         (tuned(spillDirs=["/a"]).workers(1, template=template(volumeMounts={"a": 1})), "volumeMounts"),
     ],

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from kubedl.api.pod_template import TemplateError
+from kubedl.podspec.template import TemplateError
 from kubedl.training import pods
 from kubedl.training.job import Replica
-from kubedl.training.snapshot import Settings
+from kubedl.training.observed import Settings
 from tests.training_builders import JobBuilder, decide, mpi_job
 
 Body = dict[str, Any]

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from devtools.house import ROOT, tracked
+from devtools.lint_repo import ROOT, tracked
 from kubedl.training.kinds import all_kinds
 
 PLACES = ("src/", "harness/", "benchmarks/", "devtools/", "proofs/", "tests/", "Makefile")

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from kubedl.training.job import Replica
-from kubedl.training.policies.success import is_done
+from kubedl.training.policies.success_policy import is_done
 from tests.training_builders import JobBuilder, Object, tf_job
 
 

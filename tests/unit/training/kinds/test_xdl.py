@@ -5,7 +5,7 @@ import pytest
 
 from kubedl.training.kinds.xdl import XDL
 from tests.training_builders import JobBuilder
-from tests.unit.training.kinds.told import environment, is_done, order, pod
+from tests.unit.training.kinds.pod_env import environment, is_done, order, pod
 
 JOB = JobBuilder(XDL(), "ads")
 WHOLE = JOB.ps(1).role("Scheduler").workers(8).role("ExtendRole", 2)

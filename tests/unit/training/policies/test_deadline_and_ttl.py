@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from kubedl.training.policies.deadline import deadline
-from kubedl.training.policies.moment import LONG_AGO, NEVER, later
-from kubedl.training.policies.ttl import expiry
+from kubedl.training.policies.active_deadline import deadline
+from kubedl.training.policies.safe_time import LONG_AGO, NEVER, later
+from kubedl.training.policies.ttl_after_finished import expiry
 from tests.training_builders import NOW, after
 
 LAST_DAY = datetime(9999, 12, 31, 23, 59, tzinfo=UTC)

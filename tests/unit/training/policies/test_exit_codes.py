@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kubedl.kube.types.core import Terminated
 from kubedl.training.policies.exit_codes import HIGHEST, RETRYABLE_EXITS, is_retryable, read
-from kubedl.wire.core import Terminated
-from tests.properties import tried
+from tests.hypothesis_settings import tried
 from tests.training_builders import tf_job
 
 CODES = st.integers(1, HIGHEST)

@@ -1,0 +1,109 @@
+"""Lives beside the scenarios, for rights of the operator that no scenario makes it use.
+
+They are not played at crash points: what they add there is known from others.
+"""
+
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+
+from harness.fakes.build import BUILT, PlayedBuild
+from harness.fakes.fluid import PlayedFluid
+from harness.fakes.serving import PlayedInference
+from harness.scenarios import Scenario, every_kind
+from harness.scenarios.cache import DESCRIBED
+from harness.scenarios.driver import KINDS, ScenarioDriver
+from harness.scenarios.models import CLAIM
+from kubedl.models.version_controller import NEW
+from kubedl.models.version_plan import LOOK
+from kubedl.training.kind import Kind
+
+
+def uses() -> Iterator[tuple[str, Scenario]]:
+    """Each with its name."""
+    for kind in KINDS.values():
+        yield f"{kind.kind.lower()}_expires", _expiring(kind)
+    yield "cache_on_juicefs", cache_on_juicefs
+    yield "inference_scaled_by_keda", inference_scaled_by_keda
+    yield "inference_leaves_its_gateway", inference_leaves_its_gateway
+    yield "build_is_asked_about", build_is_asked_about
+
+
+def cache_on_juicefs(world: ScenarioDriver) -> None:
+    """Another engine for the same data."""
+    engine = {
+        "fluid": {
+            "juiceFSRuntime": {"tieredStorage": DESCRIBED["cacheEngine"]["fluid"]["alluxioRuntime"]["tieredStorage"]}
+        }
+    }
+    body = {
+        "apiVersion": "cache.kubedl.io/v1alpha1",
+        "kind": "CacheBackend",
+        "metadata": {"name": "data"},
+        "spec": {**DESCRIBED, "cacheEngine": engine},
+    }
+    place = f"/apis/cache.kubedl.io/v1alpha1/namespaces/{world.namespace}/cachebackends"
+    world.watcher.connection.create(place, body)
+    fluid = PlayedFluid(world, "data")
+    world.until("its runtime", lambda: fluid.get("juicefsruntimes"))
+    bound = {"status": {"phase": "Bound", "conditions": []}}
+    datasets = f"/apis/data.fluid.io/v1alpha1/namespaces/{world.namespace}/datasets"
+    world.watcher.connection.patch(f"{datasets}/data/status", bound)
+    fluid.until_cache(cacheStatus="PVCCreating")
+
+
+def inference_scaled_by_keda(world: ScenarioDriver) -> None:
+    """KEDA's object is made, changed, and goes with its wish."""
+    inference = PlayedInference(world)
+    scale = {"minReplicas": 1, "maxReplicas": 4, "autoScaler": {"kind": "ScaledObject"}, "cpu": 50}
+    place = f"/apis/keda.sh/v1alpha1/namespaces/{world.namespace}/scaledobjects"
+
+    def most() -> list[int]:
+        found = world.watcher.connection.get(place)["items"]
+        return [one["spec"]["maxReplicaCount"] for one in found]
+
+    inference.create(inference.predictor("main", autoScale=scale), gateway=None)
+    inference.until("KEDA's object", lambda: most() == [4])
+    inference.change(inference.predictor("main", autoScale={**scale, "maxReplicas": 5}))
+    inference.until("it to be changed", lambda: most() == [5])
+    inference.change(inference.predictor("main", replicas=1))
+    inference.until("it to be gone", lambda: most() == [])
+
+
+def inference_leaves_its_gateway(world: ScenarioDriver) -> None:
+    """Its route goes when nobody is to send requests through it."""
+    inference = PlayedInference(world)
+    inference.create(inference.predictor("main"))
+    inference.until("a route", lambda: inference.route() == {"hello-main": 100})
+    inference.change(gateway=None)
+    inference.until("no route", lambda: not inference.route())
+
+
+def build_is_asked_about(world: ScenarioDriver) -> None:
+    """A build pod that does not start, and then runs for a while: nobody tells what is asked then, so time must do."""
+    build, server = PlayedBuild(world, "slow"), world.watcher.connection
+    build.create(storage=CLAIM)
+    world.until("its pod", lambda: build.attempt() == 1)
+    _pass(world, NEW + 2 * LOOK)
+    name = (build.pod() or {})["metadata"]["name"]
+    server.patch(f"/api/v1/namespaces/{world.namespace}/pods/{name}/status", {"status": {"phase": "Running"}})
+    _pass(world, 3 * LOOK)
+    build.end(1, 0, **BUILT)
+    build.until(imageBuildPhase="ImageBuildSucceeded")
+
+
+def _pass(world: ScenarioDriver, time_span: timedelta) -> None:
+    over = time.monotonic() + time_span.total_seconds()
+    world.until("time to pass", lambda: time.monotonic() > over)
+
+
+def _expiring(kind: Kind) -> Scenario:
+    def expires(world: ScenarioDriver) -> None:
+        """Done, and gone when its time is over."""
+        job = every_kind.create(world, kind)
+        every_kind.start(job, kind, attempt=0)
+        every_kind.finish(job, kind)
+        job.change(ttlSecondsAfterFinished=0)
+        job.until("it to be gone", lambda: job.seen() is None)
+
+    return expires

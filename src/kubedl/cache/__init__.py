@@ -1,1 +1,0 @@
-"""Datasets kept near the pods that read them: CacheBackends, made with Fluid."""

@@ -1,0 +1,113 @@
+"""PromQL queries about a canary: templates of the administrator, filled with the names of its Service.
+
+Users cannot write queries: these could read the metrics of all tenants.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from datetime import datetime, timedelta
+from pathlib import Path
+from string import Template
+
+import yaml
+
+SHORTEST = timedelta(seconds=1)  # the shortest range in PromQL
+VARIABLES = ("namespace", "service", "port", "backend", "since")
+
+
+@dataclass(frozen=True)
+class Target:
+    """The Service of a version."""
+
+    namespace: str
+    service: str
+    port: int
+
+    @property
+    def backend(self) -> str:
+        """Traefik's name of the Service, also in its metrics. It collapses repeated dashes."""
+        parts = f"{self.namespace}-{self.service}-http-{self.port}".split("-")
+        return "-".join(part for part in parts if part) + "@kubernetesgateway"
+
+
+@dataclass(frozen=True)
+class Queries:
+    """PromQL templates with $namespace, $service, $backend (Traefik's name of the Service) and $since (the step's age).
+
+    In queries about the last minutes, $since has their length.
+    """
+
+    requests: str
+    errors: str
+    p99: str  # in seconds
+
+    def about(self, target: Target, since: datetime, now: datetime) -> Iterator[str]:
+        """Return the queries, in this order."""
+        variables = {
+            "namespace": target.namespace,
+            "service": target.service,
+            "port": str(target.port),
+            "backend": target.backend,
+            "since": f"{math.ceil(max(now - since, SHORTEST).total_seconds())}s",
+        }
+        for query in (self.requests, self.errors, self.p99):
+            yield Template(query).safe_substitute(variables)
+
+
+def _counted(series: str) -> str:
+    """Return the increase of a counter, including the first value of a new series.
+
+    increase() ignores the first sample of a series, and all series of a canary are new: it would miss a burst of errors
+    between two scrapes, or the only error with its status code.
+    """
+    seen = f"min_over_time({series}[$since])"
+    grown = f"(increase({series}[$since]) or 0 * {seen})"
+    return f"({grown} + (({seen} unless {series} offset $since) or 0 * {seen}))"
+
+
+_TRAEFIK = 'service="$backend"'
+TRAEFIK = Queries(
+    requests=f"sum({_counted(f'traefik_service_requests_total{{{_TRAEFIK}}}')})",
+    errors="sum({})".format(_counted(f'traefik_service_requests_total{{{_TRAEFIK},code=~"5.."}}')),
+    p99="histogram_quantile(0.99, sum by (le) ({}))".format(
+        _counted(f"traefik_service_request_duration_seconds_bucket{{{_TRAEFIK}}}")
+    ),
+)
+_ISTIO = 'destination_service_namespace="$namespace",destination_service_name="$service",reporter="source"'
+ISTIO = Queries(
+    requests=f"sum({_counted(f'istio_requests_total{{{_ISTIO}}}')})",
+    errors="sum({})".format(_counted(f'istio_requests_total{{{_ISTIO},response_code=~"0|5.."}}')),
+    p99="histogram_quantile(0.99, sum by (le) ({})) / 1000".format(
+        _counted(f"istio_request_duration_milliseconds_bucket{{{_ISTIO}}}")
+    ),
+)
+KNOWN = {"traefik": TRAEFIK, "istio": ISTIO}
+
+
+def chosen(text: str) -> Queries:
+    """Return the templates of a known gateway, or from a file; raises ValueError if it is neither."""
+    if text in KNOWN:
+        return KNOWN[text]
+    try:
+        found = yaml.safe_load(Path(text).read_text())
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ValueError(f"{text}: not a YAML file ({type(error).__name__})") from error
+    names = {field.name for field in fields(Queries)}
+    if not isinstance(found, dict) or set(found) != names:
+        raise ValueError(f"{text}: expected a map of {', '.join(sorted(names))}")
+    for name, query in found.items():
+        _check(f"{text}: {name}", query)
+    return Queries(**found)
+
+
+def _check(place: str, query: object) -> None:
+    """Check the variables: an unknown one would never be filled, and a missing one would query all tenants."""
+    template = Template(query) if isinstance(query, str) else None
+    if template is None or not template.is_valid():
+        raise ValueError(f"{place}: invalid PromQL template; write $$ for a literal $")
+    used = set(template.get_identifiers())
+    if used - set(VARIABLES):
+        raise ValueError(f"{place}: unknown variable ${min(used - set(VARIABLES))}; known are {', '.join(VARIABLES)}")
+    if "backend" not in used and not {"namespace", "service"} <= used:
+        raise ValueError(f"{place}: needs $namespace and $service, or $backend; otherwise it queries all tenants")

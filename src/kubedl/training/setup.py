@@ -1,0 +1,157 @@
+"""Wiring of the training controllers: two for each kind."""
+
+from argparse import ArgumentParser
+from collections.abc import Mapping
+from datetime import timedelta
+
+from kubedl.api.cachebackend import CacheBackend
+from kubedl.api.training import BY_CACHE, GROUP, TrainingJob, cache_key
+from kubedl.kube.types.core import NODES, PODS, SERVICES, Node, Pod, Service
+from kubedl.kube.types.meta import Resource
+from kubedl.runtime.context import Context
+from kubedl.runtime.reflector import Reflector
+from kubedl.runtime.store import BY_OWNER, Store
+from kubedl.schema.grants import FOLLOW, READ, Grant
+from kubedl.training import labels
+from kubedl.training.controller import Informers, JobController
+from kubedl.training.job_metrics import JobMetrics
+from kubedl.training.kind import Kind
+from kubedl.training.kinds import all_kinds
+from kubedl.training.observed import Settings
+from kubedl.training.pacing import Pacing
+from kubedl.training.tensorboard.controller import TensorBoardController
+
+TENSORBOARD_WORKERS = 8
+
+Jobs = Mapping[Resource[TrainingJob], Reflector[TrainingJob]]
+
+_PLURALS = tuple(kind.plural for kind in all_kinds())
+GRANTS = (
+    Grant(
+        GROUP, _PLURALS, (*FOLLOW, "delete"), "Watch jobs, and delete those whose ttlSecondsAfterFinished has passed."
+    ),
+    Grant(GROUP, tuple(f"{plural}/status" for plural in _PLURALS), ("patch",), "Write the status of jobs."),
+    # Needed if the admission plugin OwnerReferencesPermissionEnforcement is enabled.
+    Grant(
+        GROUP,
+        tuple(f"{plural}/finalizers" for plural in _PLURALS),
+        ("update",),
+        "Set owner references to jobs with blockOwnerDeletion.",
+    ),
+    Grant("", ("pods",), (*READ, "create", "delete"), "Create and delete the pods of jobs."),
+    Grant("", ("services",), (*READ, "create"), "Create the headless Services of jobs."),
+    Grant("", ("services",), ("delete",), "Delete TensorBoards after their TTL."),
+    Grant("", ("nodes",), FOLLOW, "Detect lost nodes.", cluster_scoped=True),
+    Grant("", ("events",), ("list",), "Report why the pods of a job do not start."),
+    *(grant for kind in all_kinds() for grant in kind.grants),
+)
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """Add the flags."""
+    parser.add_argument(
+        "--node-grace-seconds",
+        type=float,
+        default=60,
+        help="seconds that a lost node may take to come back before its pods are replaced",
+    )
+    parser.add_argument(
+        "--max-lost-nodes-percent",
+        type=float,
+        default=Settings.max_lost_nodes_percent,
+        help="if more than this share of all nodes is lost at once (at least 3, or all), their pods are not replaced",
+    )
+    parser.add_argument(
+        "--settle-seconds",
+        type=float,
+        default=60,
+        help="if all replicas restart together: seconds to wait for the exit of silent peers after an ordinary failure",
+    )
+    parser.add_argument(
+        "--git-image",
+        default=Settings.git_image,
+        help="default image with git and sh for codeSource; pin its version",
+    )
+
+
+def setup(context: Context, backends: Reflector[CacheBackend]) -> Jobs:
+    """Run the controllers of every installed kind; returns the informers of jobs.
+
+    No controller waits for the cache of CacheBackends, which most jobs do not use.
+    """
+    manager, options = context.manager, context.options
+    pods = manager.informer(PODS, context.scope(labels.JOB_NAME), {"node": _node}, remember=BY_OWNER)
+    services = manager.informer(SERVICES, context.scope(labels.JOB_NAME))
+    nodes = None if options.without_cluster_role else manager.informer(NODES)
+    parts = _Parts(context, pods, services, nodes, backends)
+    return {kind.resource: parts.setup(kind) for kind in all_kinds()}
+
+
+class _Parts:
+    """The informers and settings shared by the controllers of all kinds."""
+
+    def __init__(
+        self,
+        context: Context,
+        pods: Reflector[Pod],
+        services: Reflector[Service],
+        nodes: Reflector[Node] | None,
+        backends: Reflector[CacheBackend],
+    ) -> None:
+        self._context = context
+        self._pods, self._services, self._nodes, self._backends = pods, services, nodes, backends
+        self._settings = _settings(context)
+        self._metrics = JobMetrics([kind.kind for kind in all_kinds()], context.metrics.registry)
+        self._pacing = Pacing(context.clock)
+
+    def setup(self, kind: Kind) -> Reflector[TrainingJob]:
+        """Run the controllers of one kind; returns the informer of its jobs."""
+        jobs = self._context.manager.informer(kind.resource, self._context.scope(), {BY_CACHE: cache_key})
+        nodes: Store[Node] = self._nodes.store if self._nodes is not None else Store()
+        informers = Informers(jobs.store, self._pods.store, self._services.store, nodes, self._backends.store)
+        self._setup_tensorboards(kind, jobs, informers)
+        self._setup_jobs(kind, jobs, informers)
+        return jobs
+
+    def _setup_jobs(self, kind: Kind, jobs: Reflector[TrainingJob], informers: Informers) -> None:
+        context = self._context
+        builder = context.controller().for_(jobs).owns(self._pods, self._services)
+        handler = JobController(
+            kind,
+            informers,
+            builder.writer,
+            context.recorder,
+            settings=self._settings,
+            clock=context.clock,
+            written=self._metrics.written,
+        )
+        if self._nodes is not None:
+            builder.watches(self._nodes, handler.jobs_on)
+        builder.watches(self._backends, handler.jobs_using, optional=True)
+        builder.complete(self._pacing.around(jobs.store, handler.reconcile), workers=context.options.workers)
+        jobs.store.subscribe(handler.job_changed)
+        self._pods.store.subscribe(handler.pod_changed)
+
+    def _setup_tensorboards(self, kind: Kind, jobs: Reflector[TrainingJob], informers: Informers) -> None:
+        context = self._context
+        builder = context.controller(f"{kind.kind} TensorBoard")
+        handler = TensorBoardController(kind, informers, builder.writer, context.recorder, clock=context.clock)
+        builder.for_(jobs, handler.job_with_tensorboard).owns(self._pods, self._services, keys=handler.job_of)
+        builder.complete(handler.reconcile, workers=TENSORBOARD_WORKERS)
+
+
+def _settings(context: Context) -> Settings:
+    options = context.options
+    return Settings(
+        node_grace=timedelta(seconds=options.node_grace_seconds),
+        max_lost_nodes_percent=options.max_lost_nodes_percent,
+        settle=timedelta(seconds=options.settle_seconds),
+        cluster_domain=options.cluster_domain,
+        git_image=options.git_image,
+        file_systems=options.efs_file_systems,
+        omit_user=options.omit_run_as_user,
+    )
+
+
+def _node(pod: Pod) -> str | None:
+    return pod.spec.node_name or None

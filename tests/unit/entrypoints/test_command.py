@@ -1,0 +1,45 @@
+"""The command that an installed KubeDL has."""
+
+import importlib
+import tomllib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from kubedl.entrypoints import command
+from kubedl.models.pack_protocol import ORDER_VARIABLE, PERMANENT
+
+ROOT = Path(__file__).parents[3]
+
+
+def kubedl() -> Callable[[Sequence[str]], int]:
+    """What the declaration of the command leads to."""
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]["kubedl"]
+    module, _, name = declared.partition(":")
+    found: Callable[[Sequence[str]], int] = getattr(importlib.import_module(module), name)
+    return found
+
+
+@pytest.mark.parametrize("process", command.PROCESSES)
+def test_each_process_answers_to_its_name(process: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """And says itself how it is used."""
+    with pytest.raises(SystemExit, match="0"):
+        kubedl()([process, "--help"])
+    assert capsys.readouterr().out.startswith(f"usage: kubedl {process} ")
+
+
+def test_arguments_and_exit_code_are_the_process_s_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kubedl.entrypoints.packer.signal.signal", lambda *_: None)
+    monkeypatch.setenv(ORDER_VARIABLE, "no order")
+    assert kubedl()(["packer", "--termination-log", str(tmp_path / "log")]) == PERMANENT
+    assert b"BadOrder" in (tmp_path / "log").read_bytes()
+
+
+@pytest.mark.parametrize("arguments", [[], ["train"]])
+def test_another_name_is_answered_with_those_that_there_are(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        kubedl()(arguments)
+    assert "loader,operator,packer,smoke-test" in capsys.readouterr().err
