@@ -140,20 +140,33 @@ def test_what_new_series_begin_with_is_counted(
     series = [
         (f'{total}{{{labels},{code}="200"}}', "100x4 110 120 130 140 150 160 170"),  # from 120 to 160
         (f'{total}{{{labels},{code}="502"}}', "_x8 7 7 7"),
-        (f'{total}{{{labels},{code}="503"}}', "_x9 3"),
+        (f'{total}{{{labels},{code}="503"}}', "_x8 1 2 3"),  # 2.5 after the first, by increase()
         (f'{buckets}{{{labels},le="{0.1 * scale}"}}', "_x8 90 90 90"),
         (f'{buckets}{{{labels},le="{scale}"}}', "_x8 100 100 100"),
         (f'{buckets}{{{labels},le="+Inf"}}', "_x8 100 100 100"),
     ]
+    assert_answers(tmp_path, series, dict(zip(asked, (50, 10, 0.91), strict=True)))
+
+
+def test_requests_are_counted_across_a_restart_of_the_gateway(tmp_path: Path) -> None:
+    """Fifteen since it restarted at 120 s, and a third more, for the scrape before that increase() extrapolates to."""
+    now = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=150)
+    requests = next(iter(TRAEFIK.about(TARGET, now - timedelta(seconds=60), now)))
+    series = (f'traefik_service_requests_total{{service="{LABEL}"}}', "100x6 110 5 10 15")
+    assert_answers(tmp_path, [series], {requests: 20})
+
+
+def assert_answers(directory: Path, series: list[tuple[str, str]], expected: dict[str, float]) -> None:
+    """Prometheus's own evaluation of queries at 150 s, over series that were scraped every 15 s."""
     test = {
         "interval": "15s",
         "input_series": [{"series": name, "values": values} for name, values in series],
         "promql_expr_test": [
             {"expr": expression, "eval_time": "150s", "exp_samples": [{"value": value}]}
-            for expression, value in zip(asked, (50, 10, 0.91), strict=True)
+            for expression, value in expected.items()
         ],
     }
-    place = tmp_path / "queries.test.yaml"
+    place = directory / "queries.test.yaml"
     place.write_text(json.dumps({"evaluation_interval": "1s", "fuzzy_compare": True, "tests": [test]}))  # JSON is YAML
     promtool = tools.binary("prometheus").with_name("promtool")
     ran = subprocess.run([promtool, "test", "rules", place], capture_output=True, text=True, check=False)

@@ -56,14 +56,17 @@ class Queries:
 
 
 def _counted(series: str) -> str:
-    """Return the increase of a counter, including the first value of a new series.
+    """Return by how much a counter grew between its samples, including the first value of a new series.
 
-    increase() ignores the first sample of a series, and all series of a canary are new: it would miss a burst of errors
-    between two scrapes, or the only error with its status code.
+    increase() extrapolates to the ends of its range, so minRequests would be reached before the requests were sent. It
+    also ignores the first sample of a series, and all series of a canary are new: it would miss a burst of errors
+    between two scrapes, or the only error with its status code. It is used where a gateway restarted.
     """
     seen = f"min_over_time({series}[$since])"
-    grown = f"(increase({series}[$since]) or 0 * {seen})"
-    return f"({grown} + (({seen} unless {series} offset $since) or 0 * {seen}))"
+    begin = f"({series} offset $since or 0 * {seen})"
+    grown = f"(last_over_time({series}[$since]) - {begin} >= 0 and resets({series}[$since]) == 0)"
+    restarted = f"(increase({series}[$since]) or 0 * {seen})"
+    return f"({grown} or {restarted} + (({seen} unless {series} offset $since) or 0 * {seen}))"
 
 
 _TRAEFIK = 'service="$backend"'
