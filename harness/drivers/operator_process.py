@@ -28,6 +28,7 @@ ROOT = Path(__file__).parents[2]
 CUSTOM_RESOURCES = ROOT / "deploy" / "chart" / "files" / "crds"
 READY_DEADLINE = 30.0
 PORTS = range(24_000, 32_000)  # below those that the kernel gives to outgoing connections
+WORKERS = 8  # test processes at a time, at most, that share them out
 
 _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 _given_ports: set[int] = set()
@@ -142,13 +143,19 @@ def samples(text: str) -> dict[str, float]:
 def free_port() -> int:
     """A loopback port that nobody listens on; this process never gives it out twice.
 
-    Drawn at random, so that several test processes do not all try the same one first.
+    Nor does another test process of the same run: who asks for one listens on it only later. Drawn at random, for the
+    sake of other runs.
     """
     dice = random.Random(os.urandom(8))  # noqa: S311 not a secret; and not the seed that a test may have fixed
     while True:
-        port = dice.choice(PORTS)
+        port = dice.choice(PORTS[_worker() % WORKERS :: WORKERS])
         with socket.socket() as probe:
             if port in _given_ports or probe.connect_ex(("127.0.0.1", port)) == 0:
                 continue
         _given_ports.add(port)
         return port
+
+
+def _worker() -> int:
+    """Which of several test processes this is; 0 if there is one alone."""
+    return int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))

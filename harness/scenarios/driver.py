@@ -21,6 +21,7 @@ from testbed.waiting import until
 KINDS = {kind.kind: kind for kind in all_kinds()}
 LONG_AGO = datetime.timedelta(hours=1)  # pauses counted from then are over
 INTERVAL = 0.01
+DEADLINE = 120.0  # seconds: the garbage collector takes twenty objects a second, of all tests together
 
 
 class ScenarioDriver:
@@ -32,7 +33,7 @@ class ScenarioDriver:
         namespace: str,
         node: str,
         *,
-        deadline: float = 30,
+        deadline: float = DEADLINE,
         tend: Callable[[], None] = lambda: None,
         met: Callable[[], None] = lambda: None,
     ) -> None:

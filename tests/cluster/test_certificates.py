@@ -61,7 +61,7 @@ def test_the_operator_is_ready_behind_a_bare_authority(cluster: Cluster, namespa
         with Operator(cluster, kubeconfig=files.kubeconfig, arguments=("--namespace", namespace), directory=tmp_path):
             team = Team(cluster, namespace)
             team.create(job("one", "none"))
-            until("its pod", lambda: "one-master-0" in team.lives(), deadline=20)
+            until("its pod", lambda: "one-master-0" in team.lives(), deadline=60)
 
 
 def test_certificates_are_replaced_under_a_running_operator(
@@ -88,12 +88,12 @@ def test_certificates_are_replaced_under_a_running_operator(
                 team.create(*(job(name, "none") for name in names[turn * BATCH : (turn + 1) * BATCH]))
                 front.show(shown(authority, tmp_path))
                 if turn % 2:
-                    until("a refusal", partial(_refused, operator, said), deadline=20)
+                    until("a refusal", partial(_refused, operator, said), deadline=60)
                     files.put(authority)
-                until("the operator to have the new ones", partial(_replaced, operator, turn + 1), deadline=20)
+                until("the operator to have the new ones", partial(_replaced, operator, turn + 1), deadline=60)
             pods = {f"{name}-master-0" for name in names}
-            until("all pods", lambda: set(team.lives()) == pods, deadline=30)
-            until("all states", lambda: not team.states()["New"], deadline=20)
+            until("all pods", lambda: set(team.lives()) == pods, deadline=60)
+            until("all states", lambda: not team.states()["New"], deadline=60)
             operator.insist()
             assert operator.pid == process
     assert not team.states()["Failed"]

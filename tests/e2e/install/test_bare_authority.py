@@ -46,7 +46,7 @@ def test_the_image_is_ready_behind_a_bare_authority(
         assert len([pod for pod in pods if is_true(pod, "Ready")]) == 2
         team = Team(cluster, namespace)
         team.create(job("tiny", base_image, "true"))
-        team.until_states({"Succeeded": 1}, deadline=60)
+        team.until_states({"Succeeded": 1}, deadline=120)
         inside = f"--namespace={NAMESPACE}", "exec", pods[0]["metadata"]["name"], "--", "/usr/bin/python3"
         assert cluster.kubectl(*inside, "--version").startswith("Python 3.13.")
         with pytest.raises(TestbedError, match="CERTIFICATE_VERIFY_FAILED"):

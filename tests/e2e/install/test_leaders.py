@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import NamedTuple
 
 from harness.drivers import audit_log
-from harness.drivers.environment import times
+from harness.drivers.environment import FULL, times
 from harness.drivers.installation import NAMESPACE, RESTRICTED, USER, Installation
 from testbed import namespaces
 from testbed.api import Object
@@ -21,7 +21,8 @@ from tests.e2e.install.jobs import Team, job
 from tests.e2e.training import containers
 
 ROUNDS = times(2, 25)
-TAKEOVER = 20.0  # seconds
+# Seconds. A Lease runs out after 15 and is looked at every 2; what is left for calls is too little for a busy machine.
+TAKEOVER = 20.0 if FULL else 30.0
 FROZEN = 20.0
 PACE = 1.0  # seconds between two jobs
 REFUSED = 400
@@ -55,7 +56,7 @@ class Takeovers:
 def test_another_goes_on_when_the_leader_is_killed(
     installation: Installation, base_image: str, record_property: Record
 ) -> None:
-    """Within 20 seconds, and no pod is made twice: both by the audit log."""
+    """In time, and no pod is made twice: both by the audit log."""
 
     def fall(found: Takeovers, leader: Object, fell: audit_log.Moment) -> None:
         containers.kill(installation.cluster, leader)
@@ -72,7 +73,7 @@ def test_another_goes_on_when_the_leader_is_killed(
 def test_a_leader_that_was_frozen_has_nothing_more_to_say(
     installation: Installation, base_image: str, record_property: Record
 ) -> None:
-    """Another writes within 20 seconds; who wakes up ends without a write, and no pod is made twice."""
+    """Another writes in time; who wakes up ends without a write, and no pod is made twice."""
 
     def fall(found: Takeovers, leader: Object, fell: audit_log.Moment) -> None:
         gap, woke = _frozen(installation, leader, fell)

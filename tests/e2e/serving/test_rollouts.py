@@ -69,18 +69,15 @@ def test_a_good_version_is_promoted_in_steps(
         serve(inference, base_image, how)
         with inference.load(RATE) as load:
             inference.change(go_over)
-            moments = [began(inference, weight) for weight in SHARES]
-            inference.wait("to go over", lambda: phase(inference) == "Promoting", 120)
-            moments.append(time.time())
+            steps = [lasted(inference, weight) for weight in SHARES]
             inference.wait("v2 alone to answer", lambda: served(inference) == "v2" and alone(inference, "v2"), 240)
             inference.wait("the candidate to be gone", lambda: set(inference.route()) == {"hello-a"}, 120)
             report = load.finish()
         assert inference.predictor("a")["image"] == image
     counted(report, record_property)
     assert not report.failed, report.words()
-    for weight, begin, end in zip(SHARES, moments, moments[1:], strict=False):
-        # The gateway may follow before it is seen here what it was told.
-        told = report.between(begin + FOLLOWED, end - 1).shares()
+    for weight, (begin, end) in zip(SHARES, steps, strict=True):
+        told = report.between(begin + FOLLOWED, end).shares()
         record_property(f"percent at {weight} percent", round(told.get("v2", 0.0), 1))
         assert abs(told.get("v2", 0.0) - weight) < 4, (weight, told)
 
@@ -89,6 +86,25 @@ def began(inference: ObservedInference, weight: int) -> float:
     """The moment at which the gateway is told to give the new version so much."""
     inference.wait(f"v2 to get {weight} %", lambda: inference.route().get("hello-a-next") == weight, 120)
     return time.time()
+
+
+def lasted(inference: ObservedInference, weight: int) -> tuple[float, float]:
+    """A step: from the first answer by which the gateway is told so, to the last question that was answered so.
+
+    However late an answer is, until that question nobody had been told anything else.
+    """
+    begin = end = began(inference, weight)
+
+    def is_over() -> bool:
+        nonlocal end
+        asked = time.time()
+        if inference.route().get("hello-a-next") != weight or phase(inference) == "Promoting":
+            return True
+        end = asked
+        return False
+
+    inference.wait(f"the step of {weight} % to be over", is_over, 120)
+    return begin, end
 
 
 def said(inference: ObservedInference) -> str:

@@ -73,11 +73,17 @@ def test_a_promotion_ends_without_a_free_gpu(
         assert sum(taken(pod) for pod in inference.pods("a")) == 2, inference.seen()
         with inference.load(RATE) as load:
             inference.say("promote")
-            inference.wait("to be promoted", lambda: inference.predictor("a")["rollout"]["reason"] == "Promoted")
+            inference.wait("to be promoted", lambda: reason(inference) == "Promoted")
             report = load.finish()
         assert inference.predictor("a")["modelVersion"] == "v2", inference.seen()
     record_property("requests", report.sent)
     record_property("failed", len(report.failed))
+
+
+def reason(inference: ObservedInference) -> str:
+    """What the status says of the rollout, if anything."""
+    found: Object = inference.predictor("a").get("rollout") or {}
+    return str(found.get("reason", ""))
 
 
 def taken(pod: Object) -> int:

@@ -112,7 +112,9 @@ def test_a_prediction_comes_as_soon_as_from_a_deployment_by_hand(
     middle = {kind: statistics.median(one.worked for one in lapses[1:]) for kind, lapses in took.items()}
     record_property("ratio", round(middle["ours"] / middle["same"], 2))
     record_property("ratio to a bare one", round(middle["ours"] / middle["bare"], 2))
-    assert middle["ours"] <= 2 * middle["same"]  # the proof has stricter bars, and repeats more
+    # The proof has stricter bars, and repeats more. What is slow is slow every time; a machine that is busy is not.
+    fastest = {kind: min(one.worked for one in lapses) for kind, lapses in took.items()}
+    assert fastest["ours"] <= 2 * fastest["same"], took
 
 
 def gone(workspace: Workspace) -> None:

@@ -117,6 +117,7 @@ def test_a_predictor_is_taken_away_without_a_lost_request(
     assert within(report.between(gone + 1).shares(), expected) <= 2, report.words()
 
 
+@pytest.mark.disruptive  # it counts seconds, and servers that start beside it take them
 def test_a_predictor_that_dies_costs_requests_for_two_seconds_at_most(
     three: ObservedInference, serving: Workspace, record_property: Record
 ) -> None:

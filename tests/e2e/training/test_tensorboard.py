@@ -10,7 +10,7 @@ from tests.e2e.training.conftest import Submit
 from tests.e2e.training.jobs import MOUNTED_SCRIPTS, Training
 from tests.e2e.training.observed import START, ObservedJob
 
-LIFETIME = 30
+LIFETIME = 60  # seconds: within them the replicas are cleaned away and the curve is read, by busy kubelets
 VALUES = [round(1 / (step + 1), 3) for step in range(10)]
 LOGGED = Training(
     name="logged",

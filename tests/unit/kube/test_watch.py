@@ -135,7 +135,7 @@ def test_a_line_may_be_cut_anywhere(cuts: set[int]) -> None:
 async def test_a_watch_that_falls_silent_is_noticed(client: Client, script: Script) -> None:
     """The connection is open and nobody speaks: without this we would wait forever."""
     script.usual = stream([event("ADDED", "a")], then=stay_silent)
-    batches = watch.watch(client, PODS, ListOptions(), "1", silence=0.05)
+    batches = watch.watch(client, PODS, ListOptions(), "1", silence=0.5)  # longer than a busy machine takes to answer
     assert [step.type for step in await anext(batches)] == ["ADDED"]
     with pytest.raises(UnknownOutcomeError, match="watch of pods: "):
         await asyncio.wait_for(anext(batches), 10)

@@ -1,7 +1,6 @@
 """The script that fetches the code, with real git and real servers on this machine."""
 
 import os
-import socket
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from harness.drivers.operator_process import free_port
 from tests.certificates import self_signed
 from tests.e2e.training.workloads.git_server import Repositories
 from tests.unit.training.addons.repositories import Repository, fetch
@@ -32,9 +32,7 @@ def public(tmp_path: Path) -> Iterator[Server]:
     """git:// for everybody."""
     root = tmp_path / "public"
     root.mkdir()
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()  # none that the kernel gives to somebody else before the daemon has it
     command = ["git", "daemon", "--export-all", f"--base-path={root}", "--listen=127.0.0.1", f"--port={port}"]
     with subprocess.Popen([*command, "--reuseaddr", "--verbose"], stderr=subprocess.PIPE, text=True) as daemon:
         assert daemon.stderr is not None
