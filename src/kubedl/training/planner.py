@@ -12,6 +12,7 @@ import msgspec
 from kubedl.api.conditions import find, is_finished, is_true
 from kubedl.api.training import TrainingJob
 from kubedl.training import (
+    blocked,
     completion_messages,
     ignored_edits,
     lost_nodes,
@@ -103,6 +104,7 @@ def _run(builder: PlanBuilder) -> None:
         return
     _start(builder, replicas)
     _gate(builder, addons)
+    _unblock(builder)
     replica_status.count(builder, replicas)
     replica_status.forget(builder)
     _describe(builder, replica_status.running(replicas))
@@ -155,6 +157,15 @@ def _gate(builder: PlanBuilder, addons: Sequence[Addon]) -> None:
             builder.event("Normal", addon.condition, gate.message)
 
 
+def _unblock(builder: PlanBuilder) -> None:
+    """End the condition Blocked of a job that has all its pods: they may have been created in spite of an error."""
+    condition = find(builder.status.conditions, blocked.BLOCKED)
+    if condition is None or condition.status != "True" or condition.reason == blocked.HIDDEN:
+        return
+    if not (builder.creations or builder.create_service or builder.deletions or builder.moved or builder.gates):
+        builder.condition(blocked.BLOCKED, False, "PodsCreated")
+
+
 def _describe(builder: PlanBuilder, running: int) -> None:
     """Set conditions, state and events from the replica counts."""
     statuses = builder.status.replica_statuses.values()
@@ -200,7 +211,7 @@ def _fail(builder: PlanBuilder, replicas: list[ObservedReplica], reason: str, me
 def _end(builder: PlanBuilder, replicas: list[ObservedReplica], reason: str) -> None:
     builder.condition("Running", False, reason)
     builder.condition("Restarting", False, reason)
-    builder.condition("Blocked", False, reason)
+    builder.condition(blocked.BLOCKED, False, reason)
     for condition in registry.conditions():
         builder.condition(condition, False, reason)
     builder.condition(lost_nodes.CONDITION, False, reason)
@@ -240,7 +251,7 @@ def _suspend(builder: PlanBuilder) -> None:
             builder.event("Normal", "JobSuspended", "the job is suspended: its pods are deleted")
         builder.condition("Running", False, "JobSuspended")
         builder.condition("Restarting", False, "JobSuspended")
-        builder.condition("Blocked", False, "JobSuspended")
+        builder.condition(blocked.BLOCKED, False, "JobSuspended")
         for condition in registry.conditions():
             builder.condition(condition, False, "JobSuspended")
         builder.condition(lost_nodes.CONDITION, False, "JobSuspended")

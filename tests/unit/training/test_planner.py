@@ -195,3 +195,11 @@ def test_a_blocked_job_that_ends_is_blocked_no_more() -> None:
 
 def _fields(decided: Plan) -> dict[str, object]:
     return {name: getattr(decided.status, name) for name in decided.status.__struct_fields__}
+
+
+def test_a_job_that_has_all_its_pods_is_not_blocked_any_more() -> None:
+    """The last one was created, and the answer was an error; but one that lacks a pod still is."""
+    job = tf_job().workers(2).said("Blocked", reason="PodTimeout")
+    pods = [pod(job, "Worker", index).running() for index in (0, 1)]
+    assert not is_true(decide(job, *pods).status.conditions, "Blocked")
+    assert is_true(decide(job, pods[0]).status.conditions, "Blocked")
