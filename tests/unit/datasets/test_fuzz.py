@@ -1,6 +1,7 @@
 """Whatever the API server lets pass, deciding raises nothing, and what is decided can be written."""
 
 from datetime import timedelta
+from functools import cache
 from typing import Any
 
 from hypothesis import given
@@ -27,6 +28,7 @@ METADATA = st.fixed_dictionaries(
 )
 
 
+@cache  # to make them takes longer than to draw
 def of(resource: Resource[Any]) -> documents.Documents:
     """Any object of a kind that can be read."""
     phases = st.sampled_from(["", "Bound", "Failed", "x"])
