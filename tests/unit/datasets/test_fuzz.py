@@ -37,7 +37,7 @@ def of(resource: Resource[Any]) -> documents.Documents:
 
 
 @given(data=st.data())
-@tried(200)
+@tried(120)
 def test_deciding_raises_nothing(data: st.DataObject) -> None:
     """And equal sights give equal decisions."""
     observed = Observed(

@@ -291,7 +291,9 @@ class World:
         return "retry" if role.restart_policy == "OnFailure" and scope == "Job" else "fatal"
 
     def _role(self, pod: Pod) -> JobRole:
-        return next(role for role in self.made.roles.values() if role.name.lower() == pod.metadata.labels[labels.REPLICA_TYPE])
+        return next(
+            role for role in self.made.roles.values() if role.name.lower() == pod.metadata.labels[labels.REPLICA_TYPE]
+        )
 
     def _condition(self, pod: Pod, kind: str) -> Pod:
         new = PodCondition(type=kind, status="True", reason=kind, last_transition_time=self.api.now)
