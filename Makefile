@@ -82,6 +82,8 @@ check: $(VENV)/.installed ## Format, lint, types, layers, wording, drift of gene
 	PYTHONPATH=src $(PYTHON) -m devtools.reference --check
 	PYTHONPATH=src $(PYTHON) -m devtools.generate --check
 
+# Compiled tests are kept for the next run: compiling all of them takes longer than many of them run.
+test: export PYTHONDONTWRITEBYTECODE :=
 test: $(VENV)/.installed ## Unit tests, in virtual time (under a minute)
 	$(PYTEST) tests/unit $(PARALLEL)
 

@@ -104,39 +104,43 @@ def sources(root: Path = SOURCE) -> dict[str, ast.AST]:
 
 def literals(tree: ast.AST) -> dict[str, int]:
     """Every CamelCase literal of a module that could be a reason, with the first line where it stands."""
-    left_out = {id(part) for node in ast.walk(tree) for whole in _no_values(node) for part in ast.walk(whole)}
+    nodes = list(ast.walk(tree))
+    left_out = {id(part) for node in nodes for whole in _no_values(node) for part in ast.walk(whole)}
     found: dict[str, int] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.expr) and id(node) not in left_out and _WORD.fullmatch(_text(node)):
-            found.setdefault(_text(node), node.lineno)
+    for node in nodes:
+        if isinstance(node, ast.Constant | ast.JoinedStr) and id(node) not in left_out:
+            text = _text(node)
+            if _WORD.fullmatch(text):
+                found.setdefault(text, node.lineno)
     return found
 
 
 def passed_as_reason(trees: Mapping[str, ast.AST]) -> Iterator[tuple[str, str]]:
     """Literals in the place of a parameter or field that is called reason, with where they stand."""
     slots: dict[str, set[int]] = {}
-    for tree in trees.values():
-        for name, parameters in _signatures(tree):
-            if "reason" in parameters:
-                slots.setdefault(name, set()).add(parameters.index("reason"))
-    for name, tree in trees.items():
+    calls: list[tuple[str, ast.Call]] = []
+    for module, tree in trees.items():
         for node in ast.walk(tree):
             if isinstance(node, ast.Call):
-                called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-                given = [argument for index, argument in enumerate(node.args) if index in slots.get(called, ())]
-                given += [keyword.value for keyword in node.keywords if keyword.arg == "reason"]
-                yield from ((f"{name}:{node.lineno}", _text(value)) for value in given if _text(value))
+                calls.append((module, node))
+            elif (signature := _signature(node)) is not None and "reason" in signature[1]:
+                slots.setdefault(signature[0], set()).add(signature[1].index("reason"))
+    for module, call in calls:
+        called = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+        given = [argument for index, argument in enumerate(call.args) if index in slots.get(called, ())]
+        given += [keyword.value for keyword in call.keywords if keyword.arg == "reason"]
+        yield from ((f"{module}:{call.lineno}", _text(value)) for value in given if _text(value))
 
 
-def _signatures(tree: ast.AST) -> Iterator[tuple[str, list[str]]]:
-    """Functions, and classes by their constructor or their fields, with the names of their parameters."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield node.name, _parameters(node)
-        elif isinstance(node, ast.ClassDef):
-            fields = [ast.unparse(part.target) for part in node.body if isinstance(part, ast.AnnAssign)]
-            made = [part for part in node.body if isinstance(part, ast.FunctionDef) and part.name == "__init__"]
-            yield node.name, _parameters(made[0]) if made else fields
+def _signature(node: ast.AST) -> tuple[str, list[str]] | None:
+    """A function, or a class by its constructor or its fields, with the names of its parameters."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return node.name, _parameters(node)
+    if not isinstance(node, ast.ClassDef):
+        return None
+    fields = [ast.unparse(part.target) for part in node.body if isinstance(part, ast.AnnAssign)]
+    made = [part for part in node.body if isinstance(part, ast.FunctionDef) and part.name == "__init__"]
+    return node.name, _parameters(made[0]) if made else fields
 
 
 def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:

@@ -1,6 +1,7 @@
 """Fixtures that every tier may use."""
 
 import asyncio
+import gc
 
 from hypothesis import HealthCheck, settings
 
@@ -13,3 +14,9 @@ asyncio.set_event_loop(None)
 # A busy machine may take any time over one example; what hangs is found by the bounds of the test itself.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
+
+
+def pytest_collection_finish() -> None:
+    """Modules and tests live until the end: the garbage collector need not look at them again and again."""
+    gc.collect()
+    gc.freeze()

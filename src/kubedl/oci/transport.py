@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from kubedl.kube.tls import client_context
@@ -53,13 +54,17 @@ class Transport:
     def __init__(self, insecure_host: str = "") -> None:
         self._insecure_host = insecure_host
         self._kept = threading.local()
-        self._strict = client_context()
-        self._lax = client_context()
+        self._lax = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         self._lax.check_hostname = False
         self._lax.verify_mode = ssl.CERT_NONE
         self._schemes: dict[str, str] = {}
         self._lock = threading.Lock()
         self._all: list[http.client.HTTPConnection] = []
+
+    @cached_property
+    def _strict(self) -> ssl.SSLContext:
+        """Made when first needed: to read the CAs of the system takes longer than many an exchange."""
+        return client_context()
 
     def scheme(self, host: str) -> str:
         """Return the scheme of a registry: https, or plain http if it is insecure and does not support TLS.

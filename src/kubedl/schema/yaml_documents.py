@@ -20,7 +20,7 @@ def dump(value: object) -> str:
     return text
 
 
-class _PlainDumper(yaml.SafeDumper):
+class _PlainDumper(yaml.CSafeDumper):
     """Dumper without aliases: a repeated value is written again, for readability."""
 
     def ignore_aliases(self, data: object) -> bool:

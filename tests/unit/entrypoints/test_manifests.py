@@ -79,7 +79,8 @@ def test_printed_for_kubectl_they_are_whole_objects() -> None:
     """For whoever brings a kind of his own and has no chart."""
     with redirect_stdout(io.StringIO()) as printed:
         manifests.main()
-    found = [(one["kind"], one["metadata"]["name"]) for one in yaml.safe_load_all(printed.getvalue()) if one]
+    documents = yaml.load_all(printed.getvalue(), Loader=yaml.CSafeLoader)
+    found = [(one["kind"], one["metadata"]["name"]) for one in documents if one]
     assert found[-4:] == [
         ("ClusterRole", "kubedl-operator"),
         ("Role", "kubedl-operator"),

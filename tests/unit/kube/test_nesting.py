@@ -24,15 +24,15 @@ def pruned(value: object, levels: int) -> object:
 
 
 @given(TREES, st.integers(0, 4))
-@tried(200)
+@tried(100)
 def test_only_what_is_too_deep_is_cut_out(tree: object, levels: int) -> None:
     """Whatever is in the strings."""
     assert json.loads(nesting.truncate_nesting(json.dumps(tree).encode(), levels)) == pruned(tree, levels)
 
 
-@pytest.mark.parametrize("text", ["[" * 1_500_000, '"' + "\\" * 1_500_000, '{"a":' * 300_000, "]" * 1_500_000])
+@pytest.mark.parametrize("text", ["[" * 500_000, '"' + "\\" * 500_000, '{"a":' * 100_000, "]" * 500_000])
 def test_the_cost_is_in_proportion_to_the_text(text: str) -> None:
     """Also of a text that is no JSON."""
     began = time.process_time()
     nesting.truncate_nesting(text.encode())
-    assert time.process_time() - began < 3
+    assert time.process_time() - began < 1

@@ -56,7 +56,7 @@ def pods() -> st.SearchStrategy[Pod]:
 
 
 @given(version=versions(), pod=st.none() | pods(), warning=documents.WORDS)
-@tried(300)
+@tried(120)
 def test_deciding_raises_nothing(version: ModelVersion, pod: Pod | None, warning: str) -> None:
     """Equal sights give equal decisions, no image is without a digest, and the pod can be sent."""
     observed = Observed(version, pod, NOW, BuildProgress(bytes_done=1), warning)

@@ -74,7 +74,7 @@ def registry(authority: Path) -> Iterator[str]:
     context.load_cert_chain(authority, authority.with_suffix(".key"))
     with HTTPServer(("127.0.0.1", 0), Answering) as server:
         server.socket = context.wrap_socket(server.socket, server_side=True)
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield f"https://127.0.0.1:{server.server_port}/v2/"
         server.shutdown()

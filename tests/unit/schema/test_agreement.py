@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import inspect
 
@@ -12,9 +12,10 @@ from kubedl.api.model import ModelSpec, ModelStatus, ModelVersionSpec, ModelVers
 from kubedl.api.training import JobSpec, JobStatus, ReplicaSpec
 from kubedl.kube import codec
 from kubedl.schema.structural import schema_of
+from tests.hypothesis_settings import tried
 from tests.unit.schema.openapi import complaints, values_of
 
-STRUCTS = [
+STRUCTS: list[type[Any]] = [
     JobSpec,
     JobStatus,
     ReplicaSpec,
@@ -25,16 +26,19 @@ STRUCTS = [
     ModelVersionSpec,
     ModelVersionStatus,
 ]
+# Made once for all examples: to make them takes longer than to draw.
+SCHEMAS = {kind: schema_of(kind, defaults=True) for kind in STRUCTS}
+VALUES = {kind: values_of(inspect.type_info(kind)) for kind in STRUCTS}
 
 
 @pytest.mark.parametrize("kind", STRUCTS, ids=lambda kind: kind.__name__)
 @given(data=st.data())
-@settings(max_examples=150)
+@tried(80)
 def test_every_value_is_valid_and_comes_back(kind: type[Any], data: st.DataObject) -> None:
     """Nothing is refused or dropped by the API server, and reading gives what was written."""
-    value = data.draw(values_of(inspect.type_info(kind)))
+    value = data.draw(VALUES[kind])
     written = codec.plain(value)
-    assert complaints(schema_of(kind, defaults=True), written) == []
+    assert complaints(SCHEMAS[kind], written) == []
     assert codec.decode(codec.encode(value), kind) == value
 
 
@@ -52,4 +56,4 @@ def test_every_value_is_valid_and_comes_back(kind: type[Any], data: st.DataObjec
 )
 def test_the_judge_is_awake(kind: type[Any], written: dict[str, object], complaint: str) -> None:
     """Values that break the schema are found, or the test above would show nothing."""
-    assert complaints(schema_of(kind, defaults=True), written) == [complaint]
+    assert complaints(SCHEMAS[kind], written) == [complaint]

@@ -113,7 +113,7 @@ class Judge:
         """Each death is counted once, and only one that is the replica's own."""
         moved = [
             (role, index)
-            for role in self.world.kind.job(self.world.template).roles
+            for role in self.world.made.roles
             for index in range(self.world.count(role))
             if self._attempt(new, role, index) != self._attempt(old, role, index)
         ]
@@ -178,10 +178,10 @@ class Judge:
 
     def _scope(self) -> str:
         chosen = self.world.template.spec.restart_scope
-        return chosen or self.world.kind.restart_scope(self.world.kind.job(self.world.template))
+        return chosen or self.world.kind.restart_scope(self.world.made)
 
     def _name(self, role: str, index: int) -> str:
-        return self.world.kind.job(self.world.template).pod_name(Replica(role, index))
+        return self.world.made.pod_name(Replica(role, index))
 
     def _replica(self, name: str) -> tuple[str, int]:
         known = ((role.name, index) for role in self.world.kind.roles for index in range(MOST))

@@ -129,7 +129,8 @@ class OperatorModel:
         self.reason, self.due = None, None
         self.client.harm, self.client.writes = harm, 0
         try:
-            again = runner.run(self.controller.reconcile(self._key))
+            # Not runner.run: it sets a signal handler each time, and there are many thousands of looks.
+            again = runner.get_loop().run_until_complete(self.controller.reconcile(self._key))
         except ApiError as error:
             self.reason = f"failed: {error}"
         except Crash:

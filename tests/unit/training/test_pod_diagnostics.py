@@ -248,7 +248,7 @@ statuses = st.builds(
     lost=moments,
     heard=st.none() | st.builds(KubeletEvent, pod=st.just("one"), again=st.just(NOW), reason=texts, message=texts),
 )
-@tried(300)
+@tried(150)
 def test_any_status_has_an_answer(
     status: PodStatus,
     deleted: datetime | None,

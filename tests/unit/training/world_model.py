@@ -7,6 +7,7 @@ why a pod ended: the first thing that happened to it, whatever its status says l
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import Any, Literal, TypeVar
 
 import msgspec
@@ -28,7 +29,7 @@ from kubedl.kube.types.core import (
 from kubedl.kube.types.meta import ObjectKey, ObjectMeta
 from kubedl.training import labels
 from kubedl.training.addons.git_sync_status import CONTAINER
-from kubedl.training.job import JobRole
+from kubedl.training.job import Job, JobRole
 from kubedl.training.kind import Kind
 from kubedl.training.policies.exit_codes import is_retryable
 from tests.unit.training.api_model import ENDED, ApiModel, with_metadata, with_status
@@ -55,6 +56,11 @@ class World:
         for name in NODE_NAMES:
             self._set_node(name, "True", self.api.now - timedelta(days=1))
         self.make_job()
+
+    @cached_property
+    def made(self) -> Job:
+        """The job as its user made it."""
+        return self.kind.job(self.template)
 
     @property
     def job(self) -> TrainingJob | None:
@@ -278,15 +284,16 @@ class World:
     def _meaning(self, pod: Pod, code: int) -> Truth:
         if code == 0:
             return "done"
-        job, role = self.kind.job(self.template), self._role(pod)
-        scope = self.template.spec.restart_scope or self.kind.restart_scope(job)
+        role = self._role(pod)
+        scope = self.template.spec.restart_scope or self.kind.restart_scope(self.made)
         if role.restart_policy == "ExitCode":
             return "retry" if is_retryable(Terminated(exit_code=code), role) else "fatal"
         return "retry" if role.restart_policy == "OnFailure" and scope == "Job" else "fatal"
 
     def _role(self, pod: Pod) -> JobRole:
-        roles = self.kind.job(self.template).roles.values()
-        return next(role for role in roles if role.name.lower() == pod.metadata.labels[labels.REPLICA_TYPE])
+        return next(
+            role for role in self.made.roles.values() if role.name.lower() == pod.metadata.labels[labels.REPLICA_TYPE]
+        )
 
     def _condition(self, pod: Pod, kind: str) -> Pod:
         new = PodCondition(type=kind, status="True", reason=kind, last_transition_time=self.api.now)

@@ -299,7 +299,7 @@ HOSTILE = st.text(max_size=20) | st.sampled_from(
 @given(
     parts=st.lists(HOSTILE, max_size=4), key=st.sampled_from(["source", "branch", "revision", "destPath", "rootPath"])
 )
-@tried(300)
+@tried(150)
 def test_whatever_gets_through_is_no_option_and_no_second_word(parts: list[str], key: str) -> None:
     """Neither for git nor for the shell, which splits the names of what is to be fetched."""
     job = annotated({"source": ADDRESS, key: "".join(parts)})
@@ -324,7 +324,7 @@ def test_whatever_gets_through_is_no_option_and_no_second_word(parts: list[str],
         ),
     ).map(json.dumps)
 )
-@tried(300)
+@tried(150)
 def test_no_annotation_is_an_error_of_ours(text: str) -> None:
     """It is refused, or a pod is made of it."""
     if not words(annotated(text)):
@@ -349,7 +349,7 @@ LENGTHS = st.sampled_from([255, 2048, 60_000, 262_000])
     length=LENGTHS,
     key=st.sampled_from(["source", "branch", "revision", "destPath", "rootPath", "sshFile", "image", "depth"]),
 )
-@tried(200)
+@tried(100)
 def test_no_annotation_takes_long_to_check(
     start: list[str], repeated: list[str], end: list[str], length: int, key: str
 ) -> None:
@@ -368,7 +368,7 @@ def test_a_long_address_is_refused_quickly() -> None:
 
 
 @given(text=st.text(alphabet="ahtps+:/@", max_size=24) | FRAGMENTS.map("".join))
-@tried(500)
+@tried(200)
 def test_credentials_are_found_as_the_api_servers_rule_finds_them(text: str) -> None:
     """The rule is a regular expression, and our own reader is none."""
     for address in (text, f"https://{text}", f"ssh://{text}"):

@@ -51,7 +51,7 @@ def private(tmp_path: Path) -> Iterator[Server]:
     root.mkdir()
     (tmp_path / "server.pem").write_text(self_signed("localhost"))
     with Repositories(str(root), ("127.0.0.1", 0), str(tmp_path / "server.pem"), (USER, PASSWORD)) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield Server(f"https://127.0.0.1:{server.server_port}", root)
         server.shutdown()
