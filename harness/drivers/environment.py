@@ -11,6 +11,7 @@ from harness.drivers.cluster_watcher import ClusterWatcher
 from harness.drivers.forkserver import ROOT, ForkServer
 from harness.drivers.operator_process import install_custom_resources
 from harness.fakes.fluid import FLUID
+from harness.fakes.gang_schedulers import COSCHEDULING, VOLCANO
 from harness.fakes.keda import KEDA
 from harness.fakes.kruise import KRUISE
 from harness.fakes.node import played_node
@@ -37,7 +38,7 @@ class Stage:
 def stage(cluster: Cluster) -> Iterator[Stage]:
     """Set up for a cluster that is there."""
     install_custom_resources(cluster)
-    for foreign in (FLUID, KRUISE, KEDA):
+    for foreign in (FLUID, KRUISE, KEDA, VOLCANO, COSCHEDULING):
         foreign.install(cluster)
     cluster.define(gateway.definitions())
     with (

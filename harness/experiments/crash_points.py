@@ -43,6 +43,7 @@ QUIET = 1.0  # seconds without a write after which an undisturbed run is over
 TRIES = 5  # to reach a crash point
 WIDTH = 4  # runs at a time, for each of which there is an operator and a proxy
 
+BESIDE = ("secrets", "podgroups")
 MADE = ("create", "pods")
 
 Deeds = Counter[tuple[str, str, str]]  # verb, resource, name
@@ -169,7 +170,7 @@ class Laboratory:
 
 def _lasting_name(write: audit_log.Write) -> str:
     """The same in every run: what a job has beside its pods and Service ends with a part of the job's uid."""
-    return write.name.rpartition("-")[0] if write.resource == "secrets" else lasting(write.name)
+    return write.name.rpartition("-")[0] if write.resource in BESIDE else lasting(write.name)
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,11 @@ class ForeignKinds:
     checksum: str
     group: str
     kinds: tuple[str, ...]
+    directory: str = "config/crd/bases"
 
     def definitions(self) -> list[Path]:
         """The files that define them."""
-        bases = module_directory(self.module, self.checksum) / "config" / "crd" / "bases"
+        bases = module_directory(self.module, self.checksum) / self.directory
         return [bases / f"{self.group}_{kind}.yaml" for kind in self.kinds]
 
     def install(self, cluster: Cluster) -> None:

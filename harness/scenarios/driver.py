@@ -123,6 +123,10 @@ class Job:
         """Wait until the status says so."""
         self.until(f"a status with {fields}", lambda: fields.items() <= self.status().items())
 
+    def until_succeeded(self, number: int) -> None:
+        """Wait until so many replicas count as succeeded."""
+        self.until(f"{number} to have succeeded", lambda: self._succeeded() == number)
+
     def until_gone(self) -> None:
         """Wait until the job and all that belonged to it are no more."""
         self.until("the job to be gone", lambda: self.seen() is None and not self._own("pods", "services"))
@@ -181,6 +185,9 @@ class Job:
     def _counted(self) -> bool:
         roles = self.status().get("replicaStatuses", {}).values()
         return bool(sum(role["ready"] for role in roles) == len(self._running))
+
+    def _succeeded(self) -> int:
+        return sum(role["succeeded"] for role in self.status().get("replicaStatuses", {}).values())
 
     def _report(self, pod: str, status: Object) -> None:
         self._running.discard(pod)

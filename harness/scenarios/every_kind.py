@@ -4,7 +4,6 @@ In what order pods come, who must succeed, and what a death costs follow from th
 """
 
 from collections.abc import Callable
-from functools import partial
 
 from harness.scenarios import register
 from harness.scenarios.driver import KINDS, Job, ScenarioDriver
@@ -80,7 +79,7 @@ def finish(job: Job, kind: Kind) -> None:
     for number, pod in enumerate(deciding, 1):
         job.succeed(pod)
         if number < len(deciding):
-            job.until(f"{number} to count", partial(_succeeded, job, number))
+            job.until_succeeded(number)
     job.until_status(state="Succeeded")
 
 
@@ -111,10 +110,6 @@ def _role(pod: str) -> str:
 
 def _counts(job: Job) -> list[dict[str, int]]:
     return list(job.status().get("replicaStatuses", {}).values())
-
-
-def _succeeded(job: Job, number: int) -> bool:
-    return sum(role["succeeded"] for role in _counts(job)) == number
 
 
 def _of(kind: Kind, play: Play) -> Callable[[ScenarioDriver], None]:

@@ -1,9 +1,7 @@
 """The life of PyTorchJobs: a collective, in which one death restarts all."""
 
-from functools import partial
-
 from harness.scenarios import scenario
-from harness.scenarios.driver import Job, ScenarioDriver
+from harness.scenarios.driver import ScenarioDriver
 
 
 @scenario
@@ -33,7 +31,7 @@ def pytorch_whole_life(world: ScenarioDriver) -> None:
     job.until_status(state="Running", retries=1)
     for number, pod in enumerate(("worker-1", "worker-0", "master-0"), 1):
         job.succeed(pod)
-        job.until(f"{number} to count", partial(_succeeded, job, number))
+        job.until_succeeded(number)
     job.until_status(state="Succeeded")
     job.until_pods()
 
@@ -58,7 +56,7 @@ def pytorch_suspended_and_resumed(world: ScenarioDriver) -> None:
     job.run("worker-0")
     job.until_status(state="Running")
     job.succeed("worker-0")
-    job.until("the worker to count", partial(_succeeded, job, 1))
+    job.until_succeeded(1)
     job.succeed("master-0")
     job.until_status(state="Succeeded")
 
@@ -98,7 +96,3 @@ def pytorch_deadline(world: ScenarioDriver) -> None:
     job.until_status(state="Failed", reason="DeadlineExceeded")
     job.vanish("master-0")
     job.until_pods()
-
-
-def _succeeded(job: Job, number: int) -> bool:
-    return bool(sum(role["succeeded"] for role in job.status().get("replicaStatuses", {}).values()) == number)

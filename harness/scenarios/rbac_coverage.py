@@ -6,6 +6,7 @@ They are not played at crash points: what they add there is known from others.
 import time
 from collections.abc import Iterator
 from datetime import timedelta
+from functools import partial
 
 from harness.fakes.build import BUILT, PlayedBuild
 from harness.fakes.fluid import PlayedFluid
@@ -16,17 +17,40 @@ from harness.scenarios.driver import KINDS, ScenarioDriver
 from harness.scenarios.models import CLAIM
 from kubedl.models.version_controller import NEW
 from kubedl.models.version_plan import LOOK
+from kubedl.training.gang.retries import ANNOTATION
 from kubedl.training.kind import Kind
+from testbed.api import Object
+
+PLAYED = {"volcano": "scheduling.volcano.sh/v1beta1", "coscheduling": "scheduling.x-k8s.io/v1alpha1"}
 
 
 def uses() -> Iterator[tuple[str, Scenario]]:
     """Each with its name."""
     for kind in KINDS.values():
         yield f"{kind.kind.lower()}_expires", _expiring(kind)
+    for name, group in PLAYED.items():
+        yield f"gang_of_{name}", partial(gang_that_waits, name, group)
     yield "cache_on_juicefs", cache_on_juicefs
     yield "inference_scaled_by_keda", inference_scaled_by_keda
     yield "inference_leaves_its_gateway", inference_leaves_its_gateway
     yield "build_is_asked_about", build_is_asked_about
+
+
+def gang_that_waits(name: str, group: str, world: ScenarioDriver) -> None:
+    """Its scheduler is not there; a group that would be forgotten is touched."""
+    template = {"spec": {"containers": [{"name": "pytorch", "image": "none"}]}}
+    job = world.create(
+        "PyTorchJob", "gang", {"Master": {"template": template}}, schedulingPolicy={"gangScheduler": name}
+    )
+    job.until_pods(master_0=0)
+
+    def declared() -> list[Object]:
+        found: list[Object] = world.watcher.connection.get(f"/apis/{group}/namespaces/{world.namespace}/podgroups")[
+            "items"
+        ]
+        return [one for one in found if name == "volcano" or ANNOTATION in one["metadata"].get("annotations", {})]
+
+    world.until("its group", declared)
 
 
 def cache_on_juicefs(world: ScenarioDriver) -> None:

@@ -124,7 +124,13 @@ class SchedulingPolicy(Record, frozen=True):
 
     min_available: (
         Annotated[
-            int, Meta(ge=1, le=MOST, description="Not supported yet (gang scheduling): a job that sets it is rejected.")
+            int,
+            Meta(
+                ge=1,
+                le=MOST,
+                description="The number of pods that must start together (gang scheduling). Roles that wait for others "
+                "(dependsOn) start together later. By default all pods, if the job has a gang scheduler.",
+            ),
         ]
         | None
     ) = None
@@ -144,6 +150,14 @@ class SchedulingPolicy(Record, frozen=True):
     ] = ""
     queue: Annotated[
         str, Meta(max_length=253, description="Not supported yet (queues): a job that sets it is rejected.")
+    ] = ""
+    gang_scheduler: Annotated[
+        str,
+        Meta(
+            max_length=63,
+            description="The scheduler that starts the pods of the job together: auto, none, native, volcano or "
+            "coscheduling. The default is that of the operator (--gang-scheduler).",
+        ),
     ] = ""
 
 

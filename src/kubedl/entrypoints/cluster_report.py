@@ -19,6 +19,8 @@ from kubedl.kube.errors import ApiError
 from kubedl.kube.types.core import PODS
 from kubedl.kube.types.meta import ObjectMeta, Record, Resource
 from kubedl.podspec.security import RESTRICTED
+from kubedl.training.gang.assignment import AUTO, NONE
+from kubedl.training.gang.schedulers import all_gang_schedulers
 from kubedl.training.kinds import all_kinds
 
 log = structlog.get_logger()
@@ -29,11 +31,6 @@ PAUSE = 30.0  # seconds before the next attempt after a failed one
 OLDEST = (1, 31)  # as kubeVersion of the chart
 
 NO_QUEUE = "not used by this version"
-GANG = {
-    "scheduling.volcano.sh": "Volcano",
-    "scheduling.x-k8s.io": "Coscheduling",
-    "scheduling.koordinator.sh": "Koordinator",
-}
 
 
 @dataclass(frozen=True)
@@ -105,7 +102,7 @@ async def collect(client: Client, options: argparse.Namespace, namespace: str) -
         _kubernetes(version),
         await _kinds(client, groups),
         _namespace(options),
-        _gang(groups),
+        _gang(groups, options.gang_scheduler),
         _foreign("Kueue", "kueue.x-k8s.io", groups, missing=NO_QUEUE, off=NO_QUEUE),
         _gateway(groups, options.gateway),
         await _image_volumes(client, namespace),
@@ -156,11 +153,20 @@ def _namespace(options: argparse.Namespace) -> ClusterReport:
     return ClusterReport("namespaces", "on", options.namespace or "all")
 
 
-def _gang(groups: Mapping[str, Sequence[str]]) -> ClusterReport:
-    native = [version for version in groups.get("scheduling.k8s.io", ()) if version != "v1"]
-    found = [f"Kubernetes built-in ({', '.join(native)})"] if native else []
-    found += [name for group, name in GANG.items() if group in groups]
-    return ClusterReport("gang scheduling", "off", ", ".join(found) or "none", "this version starts pods one by one")
+def _gang(groups: Mapping[str, Sequence[str]], chosen: str) -> ClusterReport:
+    found = [
+        f"{name} ({kind.version})"
+        for name, scheduler in all_gang_schedulers().items()
+        for kind in scheduler.kinds
+        if kind.version in groups.get(kind.group, ())
+    ]
+    if not found:
+        return ClusterReport("gang scheduling", "off", "none", "jobs that ask for it wait, with a condition")
+    used = f"for {'jobs that ask for it' if chosen == AUTO else 'all jobs'} (--gang-scheduler={chosen})"
+    off = chosen == NONE
+    return ClusterReport(
+        "gang scheduling", "off" if off else "on", ", ".join(found), "--gang-scheduler=none" if off else used
+    )
 
 
 def _foreign(

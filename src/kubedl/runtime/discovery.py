@@ -41,13 +41,17 @@ class Discovery:
 
     async def serves(self, resource: Resource[Any]) -> bool:
         """Return whether a kind is served. True if unknown: then the failing watch reports the reason."""
+        return await self.served(resource) is not False
+
+    async def served(self, resource: Resource[Any]) -> bool | None:
+        """Return whether a kind is served; None if unknown."""
         version, now = resource.api_version, asyncio.get_running_loop().time()
         async with self._asking:
             at, found = self._served.get(version, (float("-inf"), None))
             if now - at > FRESH:
                 found = await self._ask(version)
                 self._served[version] = asyncio.get_running_loop().time(), found
-        return found is None or resource.plural in found
+        return resource.plural in found if found is not None else None
 
     async def _ask(self, version: str) -> frozenset[str] | None:
         path = f"/apis/{version}" if "/" in version else f"/api/{version}"

@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import msgspec
@@ -12,17 +12,20 @@ from kubedl.api.conditions import find, is_true, turned
 from kubedl.api.model import MODEL_VERSIONS
 from kubedl.api.training import BY_CACHE, JobStatus, TrainingJob, cache_key
 from kubedl.kube.errors import ApiError, NamespaceTerminatingError
-from kubedl.kube.types.core import PODS, Node, Pod, Service
+from kubedl.kube.types.core import PODS, Node, Pod
 from kubedl.kube.types.meta import ObjectKey
 from kubedl.runtime.concurrency import for_each
 from kubedl.runtime.events import EventRecorder, ObjectReference
 from kubedl.runtime.ownership import controllers_of
-from kubedl.runtime.store import OwnerKey, Store
+from kubedl.runtime.store import OwnerKey
 from kubedl.runtime.writer import Writer
 from kubedl.training import blocked, creation, labels, model_version, replica_status, waiting
 from kubedl.training.addons import registry
 from kubedl.training.blocked import Refusal
 from kubedl.training.creation_backoff import CreationBackoff
+from kubedl.training.gang.assignment import job_of
+from kubedl.training.gang.retries import GangRetries
+from kubedl.training.informers import Informers
 from kubedl.training.kind import Kind
 from kubedl.training.nodes import NodeView
 from kubedl.training.observed import Observed, Settings
@@ -35,17 +38,6 @@ Written = Callable[[str, TrainingJob, JobStatus, datetime], None]
 ASKED_AT_ONCE = 32
 LOOK_AT_HIDDEN = timedelta(seconds=30)
 MOST_TERMINATING_PODS = 50_000
-
-
-@dataclass(frozen=True)
-class Informers:
-    """The informers of the controller. Pods and Services are indexed by owner."""
-
-    jobs: Store[TrainingJob]
-    pods: Store[Pod]
-    services: Store[Service]
-    nodes: Store[Node]
-    backends: Store[CacheBackend] = field(default_factory=Store)
 
 
 class JobController:
@@ -75,6 +67,7 @@ class JobController:
         self._waiting_memory = WaitingMemory()
         self._terminating_pods: OrderedDict[str, None] = OrderedDict()  # uids of pods that were deleted while they ran
         self._backoff = CreationBackoff()
+        self._gang_retries = GangRetries()
         self._hidden: dict[ObjectKey, tuple[datetime, tuple[Pod, ...]]] = {}  # with the time of the last lookup
 
     def jobs_on(self, node: Node) -> Iterable[ObjectKey]:
@@ -103,6 +96,8 @@ class JobController:
             observed = replace(observed, heard=await self._waiting_memory.ask(self._writer.client, job, pod, now))
             decided = plan(observed)
         await self._apply(observed, decided)
+        if decided.retry is not None:
+            await self._gang_retries.retry(self._writer.client, observed.job.namespace, decided.retry, observed.now)
         moments = [decided.wake_at, self._backoff.until(observed.job.resource.metadata, self._clock())]
         moments += [self._hidden[key][0] + LOOK_AT_HIDDEN] if key in self._hidden else []
         soonest = min((moment for moment in moments if moment is not None), default=None)
@@ -114,24 +109,35 @@ class JobController:
         if resource is None:
             return None
         name, other = resource.metadata.name, registry.pod_names(resource)
-        pods = tuple(pod for pod in self._informers.pods.owned_by(resource) if pod.metadata.name not in other)
+        owned = tuple(self._informers.pods.owned_by(resource))
+        others = tuple(pod for pod in owned if pod.metadata.name in other) if other else ()
+        pods = tuple(pod for pod in owned if pod.metadata.name not in other) if others else owned
+        settings = self._current_settings()
         cache, lost, now = cache_key(resource), self._nodes.lost(pods), self._clock().replace(microsecond=0)
         return Observed(
             kind=self.kind,
-            job=self.kind.job(resource),
+            job=job_of(self.kind, resource, settings),
             pods=pods,
+            others=others,
             deleted=tuple(
                 self._as_terminating(pod) for pod in self._informers.pods.tombstones(OwnerKey.of_owner(resource))
             ),
             has_service=any(service.metadata.name == name for service in self._informers.services.owned_by(resource)),
             lost_nodes=lost,
             now=now,
-            settings=self._settings,
+            settings=settings,
             cache=self._informers.backends.get(cache) if cache is not None else None,
             outage=self._nodes.outage(now) if lost else None,
             heard=self._waiting_memory.kubelet_event(resource.metadata.uid),
             message_written_at=self._waiting_memory.message_changed_at(resource.metadata.uid),
         )
+
+    def _current_settings(self) -> Settings:
+        """Return the settings, with the gang schedulers that the cluster has now."""
+        installed = self._informers.gang_schedulers()
+        if installed != self._settings.gang_schedulers:
+            self._settings = replace(self._settings, gang_schedulers=installed)
+        return self._settings
 
     def job_changed(self, old: TrainingJob | None, new: TrainingJob | None) -> None:
         """Forget the deleted pods of a job that is deleted or resumed.
@@ -203,9 +209,9 @@ class JobController:
             decided = await self._create_model_version(observed, decided, decided.without_model)
         status = decided.status
         refusal: Refusal | None = None
-        if held and (decided.create_service or decided.creations):
+        if held and decided.creates:
             status = blocked.waiting(replica_status.uncount(status, decided.creations))
-        elif decided.create_service or decided.creations:
+        elif decided.creates:
             created, refusal = await creation.create(self._writer, observed, decided)
             status = waiting.begun(observed, self._status_after_creation(observed, decided, refusal), created)
         status = self._explained(resource, status, observed.now)

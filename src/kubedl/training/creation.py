@@ -3,7 +3,7 @@
 It stops at the first rejection. The next plan, from caches that show the created objects, continues from there.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from functools import partial
 
@@ -16,6 +16,7 @@ from kubedl.runtime.writer import Writer
 from kubedl.training import auxiliary_objects, pods, services
 from kubedl.training.addons import registry
 from kubedl.training.blocked import BLOCKED, Refusal
+from kubedl.training.kind import AuxiliaryObject
 from kubedl.training.observed import Observed
 from kubedl.training.plan import Creation, Plan
 from kubedl.training.restarts import scope
@@ -37,6 +38,7 @@ async def create(writer: Writer, observed: Observed, decided: Plan) -> tuple[lis
     size = PROBE if is_true(resource.status.conditions, BLOCKED) else FIRST_BATCH
     try:
         await _ensure_prerequisites(writer, observed, first=decided.create_service)
+        await _ensure_groups(writer, observed, decided.creations)
         while work:
             batch, work = work[:size], work[size:]
             found += await for_each(lambda make: make(), batch)
@@ -59,14 +61,32 @@ async def _ensure_prerequisites(writer: Writer, observed: Observed, *, first: bo
         *(made for addon in addons for made in addon.objects(job, observed.settings)),
     ]
     for companion in objects:
-        # An existing object belongs to this job, by its name; so no read permission is needed.
-        with suppress(AlreadyExistsError):
-            body = auxiliary_objects.render(kind, job, companion)
-            await writer.client.create(companion.resource, job.namespace, body)
+        await _ensure(writer, observed, companion)
+
+
+async def _ensure_groups(writer: Writer, observed: Observed, creations: Iterable[Creation]) -> None:
+    """Declare the groups of these pods: not earlier, since some schedulers set resources aside for a group."""
+    for gang in dict.fromkeys(creation.gang for creation in creations):
+        declaration = gang.declaration(scope(observed)) if gang is not None else None
+        if declaration is not None:
+            await _ensure(writer, observed, declaration)
+
+
+async def _ensure(writer: Writer, observed: Observed, companion: AuxiliaryObject) -> None:
+    # An existing object belongs to this job, by its name; so no read permission is needed.
+    with suppress(AlreadyExistsError):
+        body = auxiliary_objects.render(observed.kind, observed.job, companion)
+        await writer.client.create(companion.resource, observed.job.namespace, body)
 
 
 async def _create_pod(writer: Writer, observed: Observed, creation: Creation) -> Pod:
     replica, attempt, settings = creation.replica, creation.attempt, observed.settings
     kind, job = observed.kind, observed.job
-    body = partial(pods.render, kind, job, replica, attempt, scope=scope(observed), settings=settings)
+
+    def body() -> pods.Body:
+        pod = pods.render(kind, job, replica, attempt, scope=scope(observed), settings=settings)
+        if creation.gang is not None:
+            creation.gang.join(pod)
+        return pod
+
     return await writer.create(observed.job.resource, PODS, body)

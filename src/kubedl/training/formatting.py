@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 CUT = " … "
+LONGEST_LINE = 160  # characters of a line in `kubectl get`
 LONGEST_PIECE = 12  # characters; a longer word is cut rather than dropped
 
 
@@ -41,3 +42,21 @@ def duration(passed: timedelta) -> str:
     if seconds < 86400:
         return f"{seconds // 3600} h {seconds % 3600 // 60} min"
     return f"{seconds // 86400} d {seconds % 86400 // 3600} h"
+
+
+def headline(reason: str, message: str) -> str:
+    """Return one line for `kubectl get`, without boilerplate, so that the cause fits.
+
+    Prefixes of the API server and the kubelet are removed, and remarks of the scheduler on preemption and claims.
+    The condition has the whole text.
+    """
+    if reason.endswith("Forbidden"):
+        message = message.partition(" is forbidden: ")[2] or message
+    if message.startswith("rpc error: code = "):
+        message = message.partition(" desc = ")[2] or message
+    message = message.removeprefix("Internal error occurred: ").replace("failed to call webhook: ", "", 1)
+    for tail in (" no new claims to deallocate", " preemption: "):
+        message = message.partition(tail)[0]
+    if message.endswith(". not found"):
+        message = message.removesuffix(" not found")
+    return shorten(f"{reason}: {message}" if message else reason, LONGEST_LINE)

@@ -4,7 +4,7 @@ Names are computed, not looked up, so a replica can get the names of others that
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import takewhile
 from typing import Any
@@ -46,6 +46,7 @@ class JobRole:
     oom_policy: OomPolicy | None
     depends_on: tuple[Dependency, ...]
     fatal: bool
+    has_default_order: bool  # depends_on is that of the kind
 
 
 class Job:
@@ -64,6 +65,7 @@ class Job:
         present = [role for role in roles.values() if role.name.lower() in written]
         self.roles = {role.name: self._role(role, written[role.name.lower()]) for role in present}
         self.size = sum(role.replicas for role in self.roles.values())
+        self.starts_together = False
 
     def __contains__(self, role: str) -> bool:
         return role in self.roles and self.roles[role].replicas > 0
@@ -82,6 +84,17 @@ class Job:
     def leader(self) -> Replica:
         """Return the first replica, the rendezvous of a collective."""
         return next(self.replicas())
+
+    def start_together(self) -> None:
+        """Let no role wait by default for another one to be Running, since all pods start at once (a gang).
+
+        That order only avoids failed connections at the start.
+        """
+        self.starts_together = True
+        for role in self.roles.values():
+            if role.has_default_order:
+                kept = tuple(dependency for dependency in role.depends_on if dependency.phase != "Running")
+                self.roles[role.name] = replace(role, depends_on=kept)
 
     def rank(self, replica: Replica) -> int:
         """Return the rank of a replica among all, in the kind's order of roles; the leader has 0."""
@@ -116,5 +129,6 @@ class Job:
             exit_codes=spec.exit_codes,
             oom_policy=spec.oom_policy,
             depends_on=role.after if spec.depends_on is None else spec.depends_on,
+            has_default_order=spec.depends_on is None,
             fatal=role.fatal if spec.failure_policy is None else spec.failure_policy == "FailJob",
         )

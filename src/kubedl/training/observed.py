@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from kubedl.api.cachebackend import CacheBackend
 from kubedl.kube.types.core import Pod
 from kubedl.podspec.model_volumes import NO_FILE_SYSTEMS, FileSystems
+from kubedl.training.gang.scheduler import InstalledScheduler
 from kubedl.training.job import Job, Replica
 from kubedl.training.kind import Kind
 from kubedl.training.pod_diagnostics import KubeletEvent
@@ -24,6 +25,8 @@ class Settings:
     git_image: str = "alpine/git:2.49.1"  # default image for code sync; it needs git and sh
     file_systems: FileSystems = NO_FILE_SYSTEMS  # AWS EFS file systems that jobs may write models to
     omit_user: bool = False  # the cluster assigns users to containers (OpenShift)
+    gang_scheduler: str = "auto"  # of jobs that choose none
+    gang_schedulers: Mapping[str, InstalledScheduler] | None = None  # those of the cluster; None if not known yet
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,7 @@ class Observed:
     lost_nodes: Mapping[str, datetime]  # since when
     now: datetime
     settings: Settings
+    others: tuple[Pod, ...] = ()  # controlled by the job, and no replicas
     cache: CacheBackend | None = None  # of the job, if it exists
     outage: Outage | None = None  # too many nodes are lost at once to replace their pods
     heard: KubeletEvent | None = None  # the kubelet's latest Event about one pod

@@ -13,6 +13,7 @@ import msgspec
 from kubedl.api.conditions import Condition, find, set_condition
 from kubedl.api.training import JobStatus, State
 from kubedl.kube.types.core import Pod
+from kubedl.training.gang.scheduler import Gang
 from kubedl.training.job import Replica
 from kubedl.training.observed import Observed
 from kubedl.training.policies.safe_time import later
@@ -43,6 +44,7 @@ class Creation:
 
     replica: Replica
     attempt: int
+    gang: Gang | None = None  # with which it is scheduled
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,7 @@ class Plan:
 
     status: JobStatus
     create_service: bool = False
+    prepare: bool = False  # create what add-ons need, although no pod is created
     creations: tuple[Creation, ...] = ()
     deletions: tuple[Deletion, ...] = ()
     delete_job: bool = False
@@ -69,6 +72,12 @@ class Plan:
     confirm: tuple[str, ...] = ()  # pods to look up in the API server: if one still exists, the plan is discarded
     without_model: JobStatus | None = None  # the status if the ModelVersion, created before the end, is rejected
     inquire: Pod | None = None  # read the Events of this pod, then plan again
+    retry: Gang | None = None  # let its scheduler look at it again
+
+    @property
+    def creates(self) -> bool:
+        """Whether anything is created."""
+        return self.create_service or self.prepare or bool(self.creations)
 
 
 @dataclass
@@ -78,6 +87,7 @@ class PlanBuilder:
     observed: Observed
     status: JobStatus = field(init=False)
     create_service: bool = False
+    prepare: bool = False
     creations: list[Creation] = field(default_factory=list)
     deletions: list[Deletion] = field(default_factory=list)
     delete_job: bool = False
@@ -87,6 +97,7 @@ class PlanBuilder:
     confirm: list[str] = field(default_factory=list)
     without_model: JobStatus | None = None
     inquire: Pod | None = None
+    retry: Gang | None = None
     given_up: frozenset[Replica] = frozenset()  # failed permanently, and the job continues without them
     gates: list[Gate] = field(default_factory=list)  # closed gates
     moved: bool = False  # an attempt was increased, which must be in the status before its pods are created
@@ -138,6 +149,7 @@ class PlanBuilder:
         return Plan(
             status=self.status,
             create_service=self.create_service,
+            prepare=self.prepare and not self.deletions,
             creations=() if self.deletions else tuple(self.creations),
             deletions=tuple(self.deletions),
             delete_job=self.delete_job,
@@ -147,4 +159,5 @@ class PlanBuilder:
             confirm=tuple(self.confirm),
             without_model=self.without_model,
             inquire=self.inquire,
+            retry=self.retry,
         )

@@ -23,6 +23,8 @@ from kubedl.training import (
 )
 from kubedl.training.addons import registry
 from kubedl.training.addons.base import EDIT_IGNORED, Addon
+from kubedl.training.formatting import headline
+from kubedl.training.gang import assignment as gang
 from kubedl.training.observed import Observed, ObservedReplica
 from kubedl.training.plan import Creation, Event, Plan, PlanBuilder
 from kubedl.training.policies import clean_pod_policy, success_policy, ttl_after_finished
@@ -104,6 +106,7 @@ def _run(builder: PlanBuilder) -> None:
         return
     _start(builder, replicas)
     _gate(builder, addons)
+    gang.assign(builder, replicas)
     _unblock(builder)
     replica_status.count(builder, replicas)
     replica_status.forget(builder)
@@ -204,7 +207,7 @@ def _succeed(builder: PlanBuilder, replicas: list[ObservedReplica]) -> None:
 def _fail(builder: PlanBuilder, replicas: list[ObservedReplica], reason: str, message: str) -> None:
     builder.condition("Failed", True, reason, message)
     builder.event("Warning", reason, message)
-    builder.state("Failed", reason, waiting.headline(reason, message))
+    builder.state("Failed", reason, headline(reason, message))
     _end(builder, replicas, reason)
 
 

@@ -13,7 +13,11 @@ from kubedl.runtime.reflector import Reflector
 from kubedl.runtime.store import BY_OWNER, Store
 from kubedl.schema.grants import FOLLOW, READ, Grant
 from kubedl.training import labels
-from kubedl.training.controller import Informers, JobController
+from kubedl.training.controller import JobController
+from kubedl.training.gang.assignment import AUTO, NONE
+from kubedl.training.gang.discovery import GangDiscovery
+from kubedl.training.gang.schedulers import all_gang_schedulers
+from kubedl.training.informers import Informers
 from kubedl.training.job_metrics import JobMetrics
 from kubedl.training.kind import Kind
 from kubedl.training.kinds import all_kinds
@@ -44,6 +48,7 @@ GRANTS = (
     Grant("", ("nodes",), FOLLOW, "Detect lost nodes.", cluster_scoped=True),
     Grant("", ("events",), ("list",), "Report why the pods of a job do not start."),
     *(grant for kind in all_kinds() for grant in kind.grants),
+    *(grant for scheduler in all_gang_schedulers().values() for grant in scheduler.grants),
 )
 
 
@@ -71,6 +76,13 @@ def add_options(parser: ArgumentParser) -> None:
         "--git-image",
         default=Settings.git_image,
         help="default image with git and sh for codeSource; pin its version",
+    )
+    parser.add_argument(
+        "--gang-scheduler",
+        choices=(AUTO, NONE, *all_gang_schedulers()),
+        default=AUTO,
+        help="scheduler that starts the pods of a job together: auto uses one that the cluster has, for jobs that ask "
+        "for it (schedulingPolicy.minAvailable or gangScheduler); a name schedules all jobs with it; none refuses",
     )
 
 
@@ -103,12 +115,15 @@ class _Parts:
         self._settings = _settings(context)
         self._metrics = JobMetrics([kind.kind for kind in all_kinds()], context.metrics.registry)
         self._pacing = Pacing(context.clock)
+        self._gang_schedulers = GangDiscovery(context.manager.client)
+        context.manager.add_runnable(self._gang_schedulers.run)
 
     def setup(self, kind: Kind) -> Reflector[TrainingJob]:
         """Run the controllers of one kind; returns the informer of its jobs."""
         jobs = self._context.manager.informer(kind.resource, self._context.scope(), {BY_CACHE: cache_key})
         nodes: Store[Node] = self._nodes.store if self._nodes is not None else Store()
-        informers = Informers(jobs.store, self._pods.store, self._services.store, nodes, self._backends.store)
+        stores = jobs.store, self._pods.store, self._services.store, nodes, self._backends.store
+        informers = Informers(*stores, self._gang_schedulers.installed)
         self._setup_tensorboards(kind, jobs, informers)
         self._setup_jobs(kind, jobs, informers)
         return jobs
@@ -150,6 +165,7 @@ def _settings(context: Context) -> Settings:
         git_image=options.git_image,
         file_systems=options.efs_file_systems,
         omit_user=options.omit_run_as_user,
+        gang_scheduler=options.gang_scheduler,
     )
 
 

@@ -9,7 +9,7 @@ bounds the writes for a pod whose status keeps changing.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import msgspec
@@ -19,7 +19,8 @@ from kubedl.api.training import JobStatus, TrainingJob
 from kubedl.kube.types.core import Pod
 from kubedl.training import replica_status
 from kubedl.training.addons import registry
-from kubedl.training.formatting import shorten, since
+from kubedl.training.formatting import headline, shorten, since
+from kubedl.training.gang import assignment as gang
 from kubedl.training.observed import Observed, ObservedReplica
 from kubedl.training.plan import PlanBuilder
 from kubedl.training.pod_diagnostics import Cause, Rank, asks, diagnose, overdue
@@ -29,8 +30,9 @@ from kubedl.training.policies.safe_time import later
 
 PODS_READY = "PodsReady"
 WAITING_FOR_PODS = "WaitingForPods"  # pods start, and no component reports a problem
-LONGEST, LONGEST_LINE = 1024, 160  # characters of the condition's message, and of the line in `kubectl get`
+LONGEST = 1024  # characters of the condition's message
 NO_DIGITS = str.maketrans("", "", "0123456789")
+UNPLACED = ("Unschedulable", "NotScheduled")  # by the scheduler
 PAUSE, REFRESH = timedelta(seconds=10), timedelta(minutes=5)
 
 
@@ -104,24 +106,6 @@ def refused(status: JobStatus, generation: int, now: datetime) -> JobStatus:
     )
 
 
-def headline(reason: str, message: str) -> str:
-    """Return one line for `kubectl get`, without boilerplate, so that the cause fits.
-
-    Prefixes of the API server and the kubelet are removed, and remarks of the scheduler on preemption and claims.
-    The condition has the whole text.
-    """
-    if reason.endswith("Forbidden"):
-        message = message.partition(" is forbidden: ")[2] or message
-    if message.startswith("rpc error: code = "):
-        message = message.partition(" desc = ")[2] or message
-    message = message.removeprefix("Internal error occurred: ").replace("failed to call webhook: ", "", 1)
-    for tail in (" no new claims to deallocate", " preemption: "):
-        message = message.partition(tail)[0]
-    if message.endswith(". not found"):
-        message = message.removesuffix(" not found")
-    return shorten(f"{reason}: {message}" if message else reason, LONGEST_LINE)
-
-
 def restarts(builder: PlanBuilder, replicas: list[ObservedReplica]) -> int | None:
     """Return how often pods were replaced or containers restarted; None for a new job without restarts."""
     status = builder.status
@@ -169,6 +153,8 @@ def _ask(builder: PlanBuilder, pods: _Pods) -> None:
 def _tell(builder: PlanBuilder, replicas: list[ObservedReplica], pods: _Pods) -> None:
     wait = _blocked(builder) or _gated(builder) or _pod(pods, Rank.ENDING) or _structure(builder, replicas, pods)
     wait = wait or _pod(pods, Rank.UNREADY) or _restart(builder)
+    if wait is not None and wait.reason in UNPLACED:
+        wait = replace(wait, message=gang.explain(builder, replicas) + wait.message)
     if wait is None:
         _set_condition(builder, _Wait(WAITING_FOR_PODS, ""), _count(builder, pods))
     else:

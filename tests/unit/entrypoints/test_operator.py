@@ -9,6 +9,7 @@ import pytest
 import structlog
 
 from kubedl.entrypoints import operator
+from kubedl.kube.errors import ApiError
 from kubedl.runtime.context import Context
 from kubedl.runtime.manager import Manager
 from kubedl.runtime.metrics import Metrics
@@ -44,9 +45,16 @@ def needed(manager: Manager) -> dict[str, set[str]]:
     }
 
 
+class NoServer:
+    """An API server that does not answer."""
+
+    async def call(self, *_: object) -> bytes:
+        raise ApiError(503, "ServiceUnavailable", "not yet")
+
+
 async def put_together(*arguments: str) -> tuple[Manager, Metrics]:
     """As `kubedl operator` would with these flags."""
-    manager, metrics = Manager(cast("Client", None)), Metrics()
+    manager, metrics = Manager(cast("Client", NoServer())), Metrics()
     options = operator.parser().parse_args(arguments)
     recorder = cast("EventRecorder", None)
     operator._setup(Context(manager, recorder, metrics, options, lambda: NOW))  # noqa: SLF001 - as it starts

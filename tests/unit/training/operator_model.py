@@ -19,7 +19,8 @@ from kubedl.podspec.model_volumes import FileSystems
 from kubedl.runtime.expectations import Expectations
 from kubedl.runtime.store import BY_OWNER, Store
 from kubedl.runtime.writer import Writer
-from kubedl.training.controller import Informers, JobController
+from kubedl.training.controller import JobController
+from kubedl.training.informers import Informers
 from kubedl.training.observed import Settings
 from tests.unit.training.api_model import ApiModel, ClientModel, Crash, Harm
 

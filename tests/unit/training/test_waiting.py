@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from kubedl.api.conditions import Condition, find
 from kubedl.kube.types.core import PODS, ContainerState, ContainerStatus, PodStatus, Waiting
 from kubedl.training.addons.git_sync_status import CONTAINER
+from kubedl.training.formatting import LONGEST_LINE, headline
 from kubedl.training.plan import Plan
-from kubedl.training.waiting import LONGEST, LONGEST_LINE, PAUSE, PODS_READY, headline
+from kubedl.training.waiting import LONGEST, PAUSE, PODS_READY
 from tests.hypothesis_settings import tried
 from tests.training_builders import NOW, JobBuilder, PodBuilder, decide, mpi_job, pod, tf_job
 from tests.unit.training.api_model import ApiModel, with_status

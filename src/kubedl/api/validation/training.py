@@ -19,7 +19,6 @@ LONGEST_VARIABLE = 131_072  # bytes: Linux's limit for one environment variable
 SHORTEST_ADDRESS = 17  # without the names of job and role: "--1000..x.svc:80", in quotes and with a comma
 LONGEST_NAME = 63  # of a DNS label: the name of a pod is its host name
 IN_SCHEDULING = {
-    "minAvailable": "gang scheduling",
     "priority": "numeric priority; use priorityClassName",
     "queue": "queues",
 }

@@ -1,19 +1,23 @@
 """Code from git in every pod, by an init container that fetches it into a volume that all containers of the pod see.
 
 It is the same commit in every pod that the job ever has: the first pod is created alone and reports which commit it
-got, which is written to the status before any other pod is created, and from then on is what every pod fetches.
+got, which is written to the status before any other pod is created, and from then on is what every pod fetches. For a
+gang, whose pods are created all at once, a small pod beside them does that (`code_resolver`).
 `git_sync_status` reads what the init container reports.
 """
 
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from kubedl.api.training import TrainingJob
 from kubedl.api.training_addons import CodeSource
-from kubedl.kube.types.core import Pod
+from kubedl.kube.client import Client
+from kubedl.kube.errors import AlreadyExistsError
+from kubedl.kube.types.core import PODS, Pod
 from kubedl.podspec.security import NOBODY, RESTRICTED
-from kubedl.training.addons import git_sync_status
+from kubedl.training.addons import code_resolver, git_sync_status
 from kubedl.training.addons.base import Addon, Body, Reason
 from kubedl.training.addons.code_source import (
     ADDED_LATE,
@@ -28,8 +32,9 @@ from kubedl.training.addons.code_source import (
 from kubedl.training.addons.git_sync_script import PROTOCOLS, SCRIPT
 from kubedl.training.addons.git_sync_status import CONTAINER
 from kubedl.training.job import Job
-from kubedl.training.observed import ObservedReplica, Settings
+from kubedl.training.observed import Observed, ObservedReplica, Settings
 from kubedl.training.plan import Gate, PlanBuilder
+from kubedl.training.pod_diagnostics import diagnose
 from kubedl.training.policies.failure_policy import Failure, FailureClass
 
 VOLUME = "git-sync"
@@ -60,14 +65,18 @@ class CodeSync(Addon):
 
     def observe_status(self, builder: PlanBuilder, replicas: Sequence[ObservedReplica]) -> Reason | None:
         """Record which commit the job runs; it fails if its first pod could not fetch the code."""
-        resource = builder.observed.job.resource
+        resource, resolver = builder.observed.job.resource, _resolver(builder.observed)
+        if resource.status.code_revision and resolver is not None:
+            builder.delete(resolver)
         if resource.status.code_revision or not is_wanted(resource) or is_ignored(builder.status):
             return None
-        commit = revision(resource) or git_sync_status.commit(replicas)
+        pods = [pod for seen in replicas if (pod := seen.current or seen.gone) is not None]
+        pods += [resolver] if resolver is not None else []
+        commit = revision(resource) or git_sync_status.commit(pods)
         if commit:
             builder.set(code_revision=commit)
             return None
-        complaint = git_sync_status.failure_message(replicas)
+        complaint = git_sync_status.failure_message(pods)
         return ("CodeSyncFailed", complaint) if complaint is not None else None
 
     def gate(self, builder: PlanBuilder) -> Gate | None:
@@ -77,10 +86,29 @@ class CodeSync(Addon):
             return Gate("", "")  # pods are rendered from the status, which must be written first
         if not is_wanted(resource) or revision(resource):
             return None
+        if observed.job.starts_together:
+            return _resolve(builder)
         if not observed.pods:
             return Gate("", "", allowed=1)
         first = observed.pods[0].metadata.name
         return Gate("WaitingForCode", f"the other pods wait for the commit that {first} fetches (codeSource)")
+
+    async def prepare(self, client: Client, observed: Observed) -> None:
+        """Create the pod that finds the commit of a gang."""
+        resource = observed.job.resource
+        if not (observed.job.starts_together and is_wanted(resource)) or revision(resource):
+            return
+        found, settings = requested_source(resource), observed.settings
+        image = found[0].image if found is not None else ""
+        user = None if settings.omit_user else NOBODY
+        body = code_resolver.render(observed.kind, observed.job, image or settings.git_image, _security(user))
+        self.mutate_pod(body, observed.job, settings)
+        with suppress(AlreadyExistsError):
+            await client.create(PODS, observed.job.namespace, body)
+
+    def pod_names(self, resource: TrainingJob) -> Iterable[str]:
+        """The pod that finds the commit of a gang."""
+        return (code_resolver.resolver_name(resource),) if is_asked_for(resource) else ()
 
     def classify_failure(self, pod: Pod, failure: Failure) -> Failure:
         """The same code was fetched before, or the job would have failed: what failed now may work later."""
@@ -135,6 +163,26 @@ class CodeSync(Addon):
             place = posixpath.join(container.get("workingDir") or source.root_path, directory)
             mount = {"name": VOLUME, "mountPath": place, "subPath": directory}
             container["volumeMounts"] = [*(container.get("volumeMounts") or ()), mount]
+
+
+def _resolver(observed: Observed) -> Pod | None:
+    name = code_resolver.resolver_name(observed.job.resource)
+    return next((pod for pod in observed.others if pod.metadata.name == name), None)
+
+
+def _resolve(builder: PlanBuilder) -> Gate:
+    """No pod of a gang is created before its commit is known; a pod that was evicted meanwhile is created again."""
+    observed, resolver = builder.observed, _resolver(builder.observed)
+    message = (
+        f"the pods wait for the commit that {code_resolver.resolver_name(observed.job.resource)} fetches (codeSource)"
+    )
+    if resolver is None:
+        builder.prepare = True
+    elif resolver.status.phase == "Failed":
+        builder.delete(resolver)
+    elif (cause := diagnose(resolver, observed.now)) is not None and cause.reason:
+        message += f": {cause.reason}: {cause.message}"
+    return Gate("WaitingForCode", message)
 
 
 def _environment(source: CodeSource, key: str, resource: TrainingJob) -> list[Body]:

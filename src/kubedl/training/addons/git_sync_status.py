@@ -8,25 +8,24 @@ from collections.abc import Iterable
 
 from kubedl.kube.types.core import Pod, Terminated
 from kubedl.training.addons.code_source import WHOLE
-from kubedl.training.observed import ObservedReplica
 from kubedl.training.policies.exit_codes import OUT_OF_MEMORY, RETRYABLE_EXITS
 
 CONTAINER = "git-sync-code"  # the init container
 LONGEST = 1000  # characters of git's words; the last matter
 
 
-def commit(replicas: Iterable[ObservedReplica]) -> str:
+def commit(pods: Iterable[Pod]) -> str:
     """The commit that a pod says it has; empty while none does."""
-    for pod in _pods(replicas):
+    for pod in pods:
         ended = ending(pod)
         if ended is not None and ended.exit_code == 0 and WHOLE.fullmatch(ended.message.strip()):
             return ended.message.strip()
     return ""
 
 
-def failure_message(replicas: Iterable[ObservedReplica]) -> str | None:
+def failure_message(pods: Iterable[Pod]) -> str | None:
     """Why the code cannot be had, if a pod says so."""
-    for pod in _pods(replicas):
+    for pod in pods:
         ended = ending(pod)
         if ended is None or _may_pass(ended) or pod.metadata.deletion_timestamp is not None:
             continue
@@ -55,7 +54,3 @@ def error_message(ended: Terminated) -> str:
 def _may_pass(ended: Terminated) -> bool:
     """Return whether a retry may help: after a signal, but not after running out of memory."""
     return ended.exit_code in RETRYABLE_EXITS and ended.reason != OUT_OF_MEMORY
-
-
-def _pods(replicas: Iterable[ObservedReplica]) -> Iterable[Pod]:
-    return (pod for seen in replicas if (pod := seen.current or seen.gone) is not None)

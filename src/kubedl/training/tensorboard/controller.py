@@ -14,7 +14,7 @@ from kubedl.podspec.template import TemplateError
 from kubedl.runtime.events import EventRecorder, ObjectReference
 from kubedl.runtime.ownership import controllers_of
 from kubedl.runtime.writer import NameConflictError, Writer
-from kubedl.training.controller import Informers
+from kubedl.training.informers import Informers
 from kubedl.training.kind import Kind
 from kubedl.training.tensorboard import objects as tensorboard_objects
 from kubedl.training.tensorboard.plan import Observed, Plan, plan

@@ -14,7 +14,7 @@ from kubedl.kube.types.meta import ObjectKey
 from kubedl.runtime.expectations import Expectations
 from kubedl.runtime.store import BY_OWNER, OwnerKey, Store
 from kubedl.runtime.writer import Writer
-from kubedl.training.controller import Informers
+from kubedl.training.informers import Informers
 from kubedl.training.tensorboard import objects as tensorboard_objects
 from kubedl.training.tensorboard.controller import TensorBoardController
 from kubedl.training.tensorboard.spec import TensorBoardSpec

@@ -1,0 +1,1 @@
+"""Gang scheduling: the pods of a job start together, or wait together without holding resources."""

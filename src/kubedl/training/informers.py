@@ -1,0 +1,22 @@
+"""The informers of the controllers of jobs."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from kubedl.api.cachebackend import CacheBackend
+from kubedl.api.training import TrainingJob
+from kubedl.kube.types.core import Node, Pod, Service
+from kubedl.runtime.store import Store
+from kubedl.training.gang.scheduler import InstalledScheduler
+
+
+@dataclass(frozen=True)
+class Informers:
+    """The informers of the controller. Pods and Services are indexed by owner."""
+
+    jobs: Store[TrainingJob]
+    pods: Store[Pod]
+    services: Store[Service]
+    nodes: Store[Node]
+    backends: Store[CacheBackend] = field(default_factory=Store)
+    gang_schedulers: Callable[[], Mapping[str, InstalledScheduler] | None] = lambda: None  # those of the cluster
