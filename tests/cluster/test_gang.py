@@ -2,7 +2,6 @@
 
 import json
 import random
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -16,9 +15,8 @@ from testbed.cluster import Cluster
 from testbed.waiting import until
 
 PODS, NODES = 4, 2
-BINDING = 1.0  # seconds in which the pods of a gang are bound one after another
 TRAINING = "/apis/training.kubedl.io/v1alpha1"
-JOB = "training.kubedl.io/job-name"
+JOB, ATTEMPT = "training.kubedl.io/job-name", "training.kubedl.io/attempt"
 Record = Callable[[str, object], None]
 
 
@@ -54,6 +52,9 @@ class Gangs:
         found: Object = self.cluster.api.get(f"{self._jobs}/{name}").get("status") or {}
         return found
 
+    def has_restarted(self, name: str) -> bool:
+        return bool(self.status(name).get("attempt") == 1)
+
     def says(self, name: str, text: str) -> bool:
         return text in self.status(name).get("message", "")
 
@@ -62,12 +63,40 @@ class Gangs:
 
     def placed(self) -> Counter[str]:
         """How many pods of each job are on nodes."""
-        return Counter(pod["metadata"]["labels"][JOB] for pod in self.pods() if pod["spec"].get("nodeName"))
+        replicas = [pod for pod in self.pods() if ATTEMPT in pod["metadata"]["labels"]]
+        return Counter(pod["metadata"]["labels"][JOB] for pod in replicas if pod["spec"].get("nodeName"))
 
-    def wait_placed(self, name: str) -> float:
-        """Until all pods of a job are on nodes; returns when that was."""
-        until(f"all pods of {name} on nodes", lambda: self.placed()[name] == PODS, deadline=60)
-        return time.monotonic()
+    def compete(self, *names: str) -> tuple[str, str]:
+        """Create two jobs in any order; returns the one that was placed, and the other."""
+        for name in random.sample(names, 2):
+            self.create(name)
+        until("all pods", lambda: len(self.pods()) == 2 * PODS, deadline=30)
+        return self.whole(*names)
+
+    def whole(self, *names: str) -> tuple[str, str]:
+        """Wait until one job is placed whole, while no other holds a slot; returns it, and the other."""
+        until("one gang on nodes", lambda: max(self.placed().values(), default=0) == PODS, deadline=60)
+        first = max(names, key=lambda name: self.placed()[name])
+        assert self.placed() == {first: PODS}
+        return first, next(name for name in names if name != first)
+
+    def take_turns(self, first: str, second: str) -> None:
+        """The first goes, and the second is placed; then it goes too."""
+        self.delete(first)
+        until(f"all pods of {second} on nodes", lambda: self.placed()[second] == PODS, deadline=60)
+        self.delete(second)
+        until("no pods", lambda: not self.pods(), deadline=60)
+
+    def fail(self, pod: str) -> None:
+        """Its container was killed."""
+        ended = {"exitCode": 137, "reason": "Error", "startedAt": None, "finishedAt": None}
+        status = {"name": "pytorch", "image": "none", "imageID": "", "ready": False, "restartCount": 0}
+        self.report(pod, {"phase": "Failed", "containerStatuses": [{**status, "state": {"terminated": ended}}]})
+
+    def report(self, pod: str, status: Object) -> None:
+        change = json.dumps({"status": status})
+        where = ("-n", self.namespace, "pod", pod, "--subresource=status", "--type=merge")
+        self.cluster.kubectl("patch", *where, "-p", change)
 
 
 @pytest.fixture
@@ -83,24 +112,20 @@ def gangs(control_plane: Cluster, namespace: str) -> Iterator[Gangs]:
 
 def test_of_two_gangs_one_is_placed_whole_and_the_other_not_at_all(gangs: Gangs, record_property: Record) -> None:
     """The other says why it waits, and is placed when the first is gone; without gangs both would have some pods."""
-    split = 0
-    rounds = times(3, 100)
+    rounds = times(2, 100)
     for number in range(rounds):
-        names = [f"a{number}", f"b{number}"]
-        random.shuffle(names)
-        for name in names:
-            gangs.create(name)
-        until("all pods", lambda: len(gangs.pods()) == 2 * PODS, deadline=30)
-        until("one gang on nodes", lambda: max(gangs.placed().values(), default=0) == PODS, deadline=60)
-        first = max(gangs.placed(), key=lambda name: gangs.placed()[name])
-        second = next(name for name in names if name != first)
-        split += gangs.placed() != {first: PODS}
+        first, second = gangs.compete(f"a{number}", f"b{number}")
         until("its reason", partial(gangs.says, second, "0 of 4 pods of the gang are placed"), deadline=30)
-        assert gangs.status(second)["reason"] in ("Unschedulable", "NotScheduled")
-        gangs.delete(first)
-        gangs.wait_placed(second)
-        gangs.delete(second)
-        until("no pods", lambda: not gangs.pods(), deadline=30)
+        gangs.take_turns(first, second)
     record_property("rounds", rounds)
-    record_property("rounds in which both had pods on nodes", split)
-    assert not split
+
+
+def test_a_gang_that_restarts_is_placed_whole_again(gangs: Gangs, record_property: Record) -> None:
+    """One kill ends all its pods; then the two compete again, and neither is in the other's way."""
+    rounds = times(1, 20)
+    for number in range(rounds):
+        first, _ = gangs.compete(f"a{number}", f"b{number}")
+        gangs.fail(f"{first}-worker-0")
+        until("the restart to count", partial(gangs.has_restarted, first), deadline=60)
+        gangs.take_turns(*gangs.whole(f"a{number}", f"b{number}"))
+    record_property("rounds", rounds)

@@ -65,12 +65,13 @@ def repository(workspace: Workspace, operator: Operator, base_image: str) -> Rep
     return made
 
 
+@pytest.mark.parametrize("gang", ["none", "native"])
 def test_every_replica_runs_the_commit_that_the_first_one_got(
-    workspace: Workspace, repository: Repository, base_image: str
+    workspace: Workspace, repository: Repository, base_image: str, gang: str
 ) -> None:
-    """Also one that replaces another after the branch has moved."""
+    """Also one that replaces another after the branch has moved. In a gang, none is first: another pod gets it."""
     first = repository.push("one")
-    submit(workspace, base_image, repository.address, PASSWORD)
+    submit(workspace, base_image, repository.address, PASSWORD, gang)
     until("both workers to say their code", said(workspace, "one"), deadline=START)
     assert job(workspace)["status"]["codeRevision"] == first
     assert repository.push("two") != first
@@ -94,7 +95,7 @@ def test_a_wrong_password_fails_the_job_with_gits_words(
     assert "Authentication failed" in failed["message"]
 
 
-def submit(workspace: Workspace, image: str, address: str, password: str) -> None:
+def submit(workspace: Workspace, image: str, address: str, password: str, gang: str = "none") -> None:
     """A job of two workers that runs the repository's program, and the Secret that opens it."""
     secret = {"type": "kubernetes.io/basic-auth", "stringData": {"username": USER, "password": password}}
     workspace.create("secrets", {"metadata": {"name": "deploy"}, **secret})
@@ -110,6 +111,7 @@ def submit(workspace: Workspace, image: str, address: str, password: str) -> Non
         "spec": {
             "codeSource": {**source, "env": trusting},
             "restartScope": "Replica",
+            "schedulingPolicy": {"gangScheduler": gang},
             "tfReplicaSpecs": {"Worker": role},
         },
     }
