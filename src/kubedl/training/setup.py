@@ -1,6 +1,6 @@
 """Wiring of the training controllers: two for each kind."""
 
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Mapping
 from datetime import timedelta
 
@@ -79,9 +79,9 @@ def add_options(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--gang-scheduler",
-        choices=(AUTO, NONE, *all_gang_schedulers()),
+        type=_gang_scheduler,
         default=AUTO,
-        help="scheduler that starts the pods of a job together: auto uses one that the cluster has, for jobs that ask "
+        help="scheduler that starts the pods of a job together (native, volcano or coscheduling): auto uses one that the cluster has, for jobs that ask "
         "for it (schedulingPolicy.minAvailable or gangScheduler); a name schedules all jobs with it; none refuses",
     )
 
@@ -167,6 +167,14 @@ def _settings(context: Context) -> Settings:
         omit_user=options.omit_run_as_user,
         gang_scheduler=options.gang_scheduler,
     )
+
+
+def _gang_scheduler(name: str) -> str:
+    """Check a name; not by `choices`, since the chart does not know those of other packages."""
+    known = (AUTO, NONE, *all_gang_schedulers())
+    if name not in known:
+        raise ArgumentTypeError(f"{name!r} is none of {', '.join(known)}")
+    return name
 
 
 def _node(pod: Pod) -> str | None:

@@ -2,20 +2,23 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kubedl.entrypoints.operator import parser
 from kubedl.kube.types.core import ContainerState, ContainerStatus, Pod, PodStatus, Terminated
 from kubedl.kube.types.meta import ObjectMeta
 from kubedl.training import pods
 from kubedl.training.addons.code_resolver import resolver_name
 from kubedl.training.addons.git_sync_status import CONTAINER
+from kubedl.training.gang import schedulers
 from kubedl.training.gang.assignment import NOT_FOUND, job_of
 from kubedl.training.gang.pod_group import PodGroup, pod_groups
-from kubedl.training.gang.scheduler import InstalledScheduler
+from kubedl.training.gang.scheduler import GangScheduler, InstalledScheduler
 from kubedl.training.gang.schedulers import all_gang_schedulers
 from kubedl.training.observed import Settings
 from kubedl.training.plan import Plan
@@ -109,6 +112,27 @@ def test_a_job_that_asks_for_no_gang_has_none() -> None:
 def test_the_scheduler_of_the_operator_is_that_of_all_jobs() -> None:
     assert None not in names(planned(TOGETHER, default="volcano"))
     assert names(planned(asking(TOGETHER, gangScheduler="none"), default="volcano")) == {None}
+
+
+def test_a_name_that_is_no_gang_scheduler_is_refused_at_the_start(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parser().parse_args(["--gang-scheduler=cubernetes"])
+    assert "'cubernetes' is none of auto, none, coscheduling, native, volcano" in capsys.readouterr().err
+
+
+def test_another_package_brings_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Mine(GangScheduler):
+        name = "mine"
+
+        def join(self, pod: dict[str, Any], group: PodGroup) -> None:
+            pod["metadata"]["labels"]["mine"] = group.name
+
+    point = SimpleNamespace(load=lambda: Mine)
+    monkeypatch.setattr(schedulers, "entry_points", lambda group: [point] if group == "kubedl.gang_schedulers" else [])
+    known = all_gang_schedulers.__wrapped__()
+    assert set(known) == {*KNOWN, "mine"}
+    decided = planned(asking(TOGETHER, gangScheduler="mine"), installed={"mine": InstalledScheduler(known["mine"])})
+    assert {made.gang.declaration("Job") for made in decided.creations if made.gang is not None} == {None}
 
 
 def test_auto_takes_one_that_the_cluster_has() -> None:
