@@ -32,6 +32,7 @@ SAMPLES: dict[str, tuple[Any, Any]] = {
     "settleSeconds": (86400, 86400.0),
     "clusterDomain": ("example.org", "example.org"),
     "gitImage": ("hub:5000/it's#git:1", "hub:5000/it's#git:1"),
+    "gangScheduler": ("volcano", "volcano"),
     "packerImage": ("hub:5000/packer@sha256:0", "hub:5000/packer@sha256:0"),
     "packerPullSecrets": ("hub,mirror.example", ("hub", "mirror.example")),
     "gateway": ("infra/public/https", GatewayRef("public", "infra", "https")),

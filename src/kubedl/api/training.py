@@ -155,8 +155,8 @@ class SchedulingPolicy(Record, frozen=True):
         str,
         Meta(
             max_length=63,
-            description="The scheduler that starts the pods of the job together: auto, none, native, volcano or "
-            "coscheduling. The default is that of the operator (--gang-scheduler).",
+            description="The scheduler that starts the pods of the job together: auto, none, native, volcano, "
+            "coscheduling or koordinator. The default is that of the operator (--gang-scheduler).",
         ),
     ] = ""
 

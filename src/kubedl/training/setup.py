@@ -81,9 +81,9 @@ def add_options(parser: ArgumentParser) -> None:
         "--gang-scheduler",
         type=_gang_scheduler,
         default=AUTO,
-        help="scheduler that starts the pods of a job together (native, volcano or coscheduling): auto uses one that "
-        "the cluster has, for jobs that ask for it (schedulingPolicy.minAvailable or gangScheduler); a name schedules "
-        "all jobs with it; none refuses",
+        help="scheduler that starts the pods of a job together (native, volcano, coscheduling, koordinator): auto uses "
+        "one that the cluster has, for jobs that ask for it (schedulingPolicy.minAvailable or gangScheduler); a name "
+        "schedules all jobs with it; none refuses",
     )
 
 

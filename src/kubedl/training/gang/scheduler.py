@@ -28,17 +28,17 @@ class GangScheduler(ABC):
     """A scheduler that places groups of pods. Subclasses are immutable and have no arguments."""
 
     name: ClassVar[str]  # as in --gang-scheduler and schedulingPolicy.gangScheduler
-    kinds: ClassVar[tuple[Resource[Any], ...]] = ()  # of its groups, the newest version first; () if pods declare them
+    kinds: ClassVar[tuple[Resource[Any], ...]] = ()  # that only it has, the newest version first; () if it has none
     grants: ClassVar[tuple[Grant, ...]] = ()
     has_queues: ClassVar[bool] = False  # whether schedulingPolicy.queue is one of its own queues
     is_retried: ClassVar[bool] = False  # whether it forgets a waiting group until its object changes
 
-    def declaration(self, group: PodGroup, served: Resource[Any], scope: RestartScope) -> AuxiliaryObject:
-        """Return the object that declares a group, to be created before its pods.
+    def declaration(self, group: PodGroup, served: Resource[Any], scope: RestartScope) -> AuxiliaryObject | None:
+        """Return the object that declares a group, to be created before its pods; None if the pods declare it.
 
-        `served` is the first of `kinds` that the cluster serves; it is not called if there are none.
+        `served` is the first of `kinds` that the cluster serves.
         """
-        raise NotImplementedError
+        return None
 
     @abstractmethod
     def join(self, pod: Body, group: PodGroup) -> None:
@@ -47,7 +47,7 @@ class GangScheduler(ABC):
 
 @dataclass(frozen=True)
 class InstalledScheduler:
-    """A gang scheduler that the cluster has, and the kind of its groups that is served."""
+    """A gang scheduler that the cluster has, and the first of its kinds that is served."""
 
     scheduler: GangScheduler
     served: Resource[Any] | None = None

@@ -117,7 +117,7 @@ def test_the_scheduler_of_the_operator_is_that_of_all_jobs() -> None:
 def test_a_name_that_is_no_gang_scheduler_is_refused_at_the_start(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         parser().parse_args(["--gang-scheduler=cubernetes"])
-    assert "'cubernetes' is none of auto, none, coscheduling, native, volcano" in capsys.readouterr().err
+    assert "'cubernetes' is none of auto, none, coscheduling, koordinator, native, volcano" in capsys.readouterr().err
 
 
 def test_another_package_brings_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
