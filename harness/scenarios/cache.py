@@ -41,7 +41,10 @@ def cache_whole_life(world: ScenarioDriver) -> None:
 
 @scenario
 def cache_mended(world: ScenarioDriver) -> None:
-    """What somebody deletes is made again; a job that refers to the cache waits meanwhile, and only where it must."""
+    """What somebody deletes is made again; a job waits for its first pod, and not while it runs.
+
+    It is created before the cache was ever ready: an operator whose watch of caches lags would not let it wait.
+    """
     body = {
         "apiVersion": "cache.kubedl.io/v1alpha1",
         "kind": "CacheBackend",
@@ -50,18 +53,20 @@ def cache_mended(world: ScenarioDriver) -> None:
     }
     world.watcher.connection.create(f"/apis/cache.kubedl.io/v1alpha1/namespaces/{world.namespace}/cachebackends", body)
     fluid = PlayedFluid(world, NAME)
-    fluid.bind()
-    fluid.claim()
-    fluid.until_cache(cacheStatus="PVCCreated")
-    fluid.lose("datasets")
     fluid.until_cache(cacheStatus="CacheCreating")
     job = world.create("TFJob", "refers", {"Worker": 1}, cacheBackend={"name": NAME, "mountPath": "/data"})
     job.until("it to wait", lambda: _condition(job, "WaitingForCache") == "True")
     fluid.bind()
+    fluid.claim()
     fluid.until_cache(cacheStatus="PVCCreated", usedNum=1)
     job.until_pods(worker_0=0)
     job.run("worker-0")
     job.until_status(state="Running", cacheBackendName=NAME)
+    fluid.lose("datasets")
+    fluid.until_cache(cacheStatus="CacheCreating")
+    fluid.bind()
+    fluid.until_cache(cacheStatus="PVCCreated", usedNum=1)
+    job.until_status(state="Running", ready="1/1")
 
 
 def _condition(job: Job, kind: str) -> str:

@@ -172,9 +172,9 @@ REFUSALS = {
         "spec.successPolicy: Invalid value: AnyWorker requires a role Worker, which this job does not have",
     ),
     "gang": Refusal(
-        lambda job: job["spec"].update(schedulingPolicy={"minAvailable": 2}),
-        "spec.schedulingPolicy.minAvailable: Forbidden: minAvailable is not supported yet (gang scheduling); "
-        "remove the field",
+        lambda job: job["spec"].update(schedulingPolicy={"minAvailable": 99}),
+        "spec.schedulingPolicy.minAvailable: Invalid value: the job has fewer pods than minAvailable and would never "
+        "start",
     ),
     "priority by number": Refusal(
         lambda job: job["spec"].update(schedulingPolicy={"priority": 0}),

@@ -66,7 +66,9 @@ def reader(cluster: Cluster, namespace: str, tmp_path: Path) -> Reader:
     # kubectl's way to the API server leads through no proxy; pip may need one to fetch setuptools.
     direct = ",".join(filter(None, [urlsplit(cluster.instance.server).hostname, os.environ.get("NO_PROXY")]))
     own = {"KUBECONFIG": str(kubeconfig), "PATH": path, "NO_PROXY": direct, "no_proxy": direct}
-    return Reader(tmp_path, {**os.environ, **own})
+    # With the current directory in its path, pip takes what it builds there for installed.
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    return Reader(tmp_path, {**inherited, **own})
 
 
 def test_a_kind_from_another_package(cluster: Cluster, namespace: str, reader: Reader) -> None:

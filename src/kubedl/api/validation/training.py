@@ -51,6 +51,7 @@ def job_rules(
         *_cache_rules(),
         *_model_rules(),
         *scheduling_rules("spec.schedulingPolicy"),
+        _gang_rule(replicas_field),
         *_not_yet("spec", IN_SPEC),
         *_not_yet(f"spec.{replicas_field}.*", IN_ROLE),
     )
@@ -210,6 +211,17 @@ def _resize_rule(replicas_field: str) -> Rule:
         field=f".{replicas_field}",
         at="spec",
         reason="FieldValueForbidden",
+    )
+
+
+def _gang_rule(replicas_field: str) -> Rule:
+    policy, specs = "self.schedulingPolicy", f"self.{replicas_field}"
+    total = f"{specs}.map(role, {specs}[role].replicas).sum()"
+    return Rule(
+        f"!has({policy}) || !has({policy}.minAvailable) || {policy}.minAvailable <= {total}",
+        "the job has fewer pods than minAvailable and would never start",
+        field=".schedulingPolicy.minAvailable",
+        at="spec",
     )
 
 
