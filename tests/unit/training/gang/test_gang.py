@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,10 +11,10 @@ from hypothesis import strategies as st
 from kubedl.entrypoints.operator import parser
 from kubedl.kube.types.core import ContainerState, ContainerStatus, Pod, PodStatus, Terminated
 from kubedl.kube.types.meta import ObjectMeta
+from kubedl.runtime import plugins
 from kubedl.training import pods
 from kubedl.training.addons.code_resolver import resolver_name
 from kubedl.training.addons.git_sync_status import CONTAINER
-from kubedl.training.gang import schedulers
 from kubedl.training.gang.assignment import NOT_FOUND, job_of
 from kubedl.training.gang.pod_group import PodGroup, pod_groups
 from kubedl.training.gang.scheduler import GangScheduler, InstalledScheduler
@@ -127,8 +126,7 @@ def test_another_package_brings_its_own(monkeypatch: pytest.MonkeyPatch) -> None
         def join(self, pod: dict[str, Any], group: PodGroup) -> None:
             pod["metadata"]["labels"]["mine"] = group.name
 
-    point = SimpleNamespace(load=lambda: Mine)
-    monkeypatch.setattr(schedulers, "entry_points", lambda group: [point] if group == "kubedl.gang_schedulers" else [])
+    monkeypatch.setattr(plugins, "_registered", lambda group: {Mine} if group == "kubedl.gang_schedulers" else set())
     known = all_gang_schedulers.__wrapped__()
     assert set(known) == {*KNOWN, "mine"}
     decided = planned(asking(TOGETHER, gangScheduler="mine"), installed={"mine": InstalledScheduler(known["mine"])})
