@@ -17,6 +17,7 @@ E2E_IMAGES := base torch tensorflow mpi openmpi4 hydra xgboost jax tensorboard k
 # A gateway takes longer to build than all the rest, so only the tests that need one wait for it.
 SERVING_IMAGES := base tensorflow torch kubedl mlserver
 CHART_PROGRAMS := helm promtool
+CLUSTER_PROGRAMS := kueue
 INSTALL_IMAGES := base kubedl
 INSTALL_PROGRAMS := helm promtool prometheus
 SERVING_PROGRAMS := traefik metrics-server prometheus
@@ -92,7 +93,7 @@ test-chart: $(VENV)/.installed ## Tests of the chart with Helm and promtool, no 
 	$(PYTEST) tests/chart $(PARALLEL)
 
 test-cluster: $(VENV)/.installed ## Tests on a real control plane
-	$(PYTHON) -m testbed prepare --kwok 1
+	$(PYTHON) -m testbed prepare --kwok 1 --programs $(CLUSTER_PROGRAMS)
 	$(PYTEST) tests/cluster $(PARALLEL)
 
 test-e2e: $(VENV)/.installed ## Tests on two real nodes with real containers
@@ -124,7 +125,7 @@ release: $(VENV)/.installed ## Write a release (chart, image, install.yaml, bill
 	$(PYTHON) -m devtools.release
 
 prepare: $(VENV)/.installed ## Build every program and image that the tests need
-	$(PYTHON) -m testbed prepare --nodes 2 --kwok 1 --programs $(sort $(INSTALL_PROGRAMS) $(SERVING_PROGRAMS)) \
+	$(PYTHON) -m testbed prepare --nodes 2 --kwok 1 --programs $(sort $(CLUSTER_PROGRAMS) $(INSTALL_PROGRAMS) $(SERVING_PROGRAMS)) \
 		--images $(sort $(E2E_IMAGES) $(SERVING_IMAGES) $(QUICKSTART_IMAGES))
 
 cluster: $(VENV)/.installed ## Start a cluster: NODES=2 real nodes, KWOK=100 simulated ones, GATEWAY=1, INSTANCE=1 for a second one

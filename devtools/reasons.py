@@ -24,7 +24,7 @@ OBJECTS = {
     "datasets": ("CacheBackends", "Jobs", ALL),
     "models": ("ModelVersions", "Models", ALL),
     "serving": ("Inferences", "Rollouts", ALL),
-    "training": ("Jobs", ALL),
+    "training": ("Jobs", "Workloads", ALL),
 }
 ANY = "…"  # an expression in an f-string
 

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from testbed import cleanup, gateway, locks, metrics_server, network, processes, tools
+from testbed import cleanup, gateway, kueue, locks, metrics_server, network, processes, tools
 from testbed.api import Api, is_true
 from testbed.components import Parts
 from testbed.errors import TestbedError
@@ -68,6 +68,11 @@ class Cluster:
         """Make sure that autoscalers can ask what pods use."""
         tools.binary(metrics_server.PROGRAM)
         self._add(metrics_server.PROGRAM, self.parts.add_usage)
+
+    def add_kueue(self) -> None:
+        """Make sure that jobs can be queued."""
+        tools.binary(kueue.PROGRAM)
+        self._add(kueue.PROGRAM, self._start_kueue)
 
     def down(self, unless: Callable[[], bool] | None = None) -> None:
         """End the cluster and remove every trace of it.
@@ -149,6 +154,10 @@ class Cluster:
     def _start_gateway(self) -> None:
         self.define(gateway.definitions())
         self.parts.add_gateway()
+
+    def _start_kueue(self) -> None:
+        self.install_custom_resources(kueue.PROGRAM)
+        self.parts.add_kueue()
 
     def _add(self, component: str, start: Callable[[], None]) -> None:
         with self._calm(), self._locked():

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 
-from testbed import controlplane, dns_and_registry, gateway, kwok, metrics_server, network, node, tools
+from testbed import controlplane, dns_and_registry, gateway, kueue, kwok, metrics_server, network, node, tools
 from testbed.api import Api, Object, is_true
 from testbed.controlplane import ControlPlane
 from testbed.images import Images
@@ -119,6 +119,14 @@ class Parts:
         metrics_server.start(
             self.instance, self.authority, self.api, tools.binary(metrics_server.PROGRAM, self._report)
         )
+
+    def add_kueue(self) -> None:
+        """Kueue; its definitions are installed."""
+        kueue.publish(self.instance, self.authority, self.api)
+        self.start_kueue()
+
+    def start_kueue(self) -> None:
+        kueue.start(self.instance, self.authority, self.api, tools.binary(kueue.PROGRAM, self._report))
 
     def wait_ready(self, nodes: int, deadline: float) -> None:
         """Wait until real nodes 1 to `nodes` say Ready."""

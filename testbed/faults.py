@@ -116,6 +116,7 @@ class Faults:
         alone = {
             "coredns": self._cluster.parts.start_dns,
             "kwok": self._cluster.parts.start_kwok,
+            "kueue": self._cluster.parts.start_kueue,
             "metrics-server": self._cluster.parts.start_usage,
             "registry": self._cluster.parts.start_registry,
             "traefik": self._cluster.parts.start_gateway,

@@ -41,6 +41,7 @@ def stage(cluster: Cluster) -> Iterator[Stage]:
     for foreign in (FLUID, KRUISE, KEDA, VOLCANO, COSCHEDULING):
         foreign.install(cluster)
     cluster.define(gateway.definitions())
+    cluster.add_kueue()
     with (
         tempfile.TemporaryDirectory(prefix="kubedl-stage-") as directory,
         ForkServer(OPERATOR, Path(os.environ.get(SOURCE, ROOT / "src"))) as forkserver,

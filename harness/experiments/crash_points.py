@@ -43,7 +43,7 @@ QUIET = 1.0  # seconds without a write after which an undisturbed run is over
 TRIES = 5  # to reach a crash point
 WIDTH = 4  # runs at a time, for each of which there is an operator and a proxy
 
-BESIDE = ("secrets", "podgroups")
+BESIDE = ("secrets", "podgroups", "workloads")
 MADE = ("create", "pods")
 
 Deeds = Counter[tuple[str, str, str]]  # verb, resource, name

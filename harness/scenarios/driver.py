@@ -45,9 +45,17 @@ class ScenarioDriver:
         self._tend = tend
         self._met = met
 
-    def create(self, kind: str, name: str, roles: Mapping[str, int | Object], **spec: object) -> "Job":
+    def create(
+        self,
+        kind: str,
+        name: str,
+        roles: Mapping[str, int | Object],
+        labels: Mapping[str, str] | None = None,
+        **spec: object,
+    ) -> "Job":
         """A user asks for a job; each role is a count of replicas, or a replica spec without its template."""
         body = job_body(kind, name, roles, self.node, **spec)
+        body["metadata"]["labels"] = dict(labels or {})
         job = Job(self, view(body))
         self.watcher.connection.create(job.collection, body)
         return job

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from functools import partial
 
+from harness.drivers import team_queue
 from harness.fakes.build import BUILT, PlayedBuild
 from harness.fakes.fluid import PlayedFluid
 from harness.fakes.serving import PlayedInference
@@ -30,6 +31,7 @@ def uses() -> Iterator[tuple[str, Scenario]]:
         yield f"{kind.kind.lower()}_expires", _expiring(kind)
     for name, group in PLAYED.items():
         yield f"gang_of_{name}", partial(gang_that_waits, name, group)
+    yield "job_leaves_its_queue", job_leaves_its_queue
     yield "cache_on_juicefs", cache_on_juicefs
     yield "inference_scaled_by_keda", inference_scaled_by_keda
     yield "inference_leaves_its_gateway", inference_leaves_its_gateway
@@ -51,6 +53,25 @@ def gang_that_waits(name: str, group: str, world: ScenarioDriver) -> None:
         return [one for one in found if name == "volcano" or ANNOTATION in one["metadata"].get("annotations", {})]
 
     world.until("its group", declared)
+
+
+def job_leaves_its_queue(world: ScenarioDriver) -> None:
+    """It has the priority of its pods; suspended it is not counted; without a queue it runs at once."""
+    server = world.watcher.connection
+    team_queue.publish(server, world.namespace, quota=0)
+    priority = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "value": 7}
+    server.create("/apis/scheduling.k8s.io/v1/priorityclasses", {**priority, "metadata": {"name": world.namespace}})
+    policy = {"queue": team_queue.QUEUE, "priorityClassName": world.namespace}
+    job = world.create(
+        "TFJob", "leaver", {"Worker": team_queue.role(world.node, "tensorflow")}, schedulingPolicy=policy
+    )
+    workloads = f"{team_queue.API}/namespaces/{world.namespace}/workloads"
+    world.until("a Workload", lambda: [one["spec"]["priority"] for one in server.get(workloads)["items"]] == [7])
+    job.change(suspend=True)
+    world.until("it to be out of the queue", lambda: not server.get(workloads)["items"][0]["spec"]["active"])
+    job.change(suspend=False, schedulingPolicy=None)
+    world.until("no Workload", lambda: not server.get(workloads)["items"])
+    job.until_pods(worker_0=0)
 
 
 def cache_on_juicefs(world: ScenarioDriver) -> None:

@@ -181,10 +181,6 @@ REFUSALS = {
         "spec.schedulingPolicy.priority: Forbidden: priority is not supported yet (numeric priority; "
         "use priorityClassName); remove the field",
     ),
-    "queue": Refusal(
-        lambda job: job["spec"].update(schedulingPolicy={"queue": "q"}),
-        "spec.schedulingPolicy.queue: Forbidden: queue is not supported yet (queues); remove the field",
-    ),
     "schedule": Refusal(
         lambda job: job["spec"].update(cronPolicy={"schedule": "* * * * *"}),
         "spec.cronPolicy: Forbidden: cronPolicy is not supported yet (schedules); remove the field",

@@ -62,10 +62,6 @@ REFUSALS = {
         in_policy(suspend=True),
         "spec.runPolicy.suspend: Invalid value: set suspend in the spec, not in runPolicy",
     ),
-    "queue": Refusal(
-        in_policy(schedulingPolicy={"queue": "team"}),
-        "spec.runPolicy.schedulingPolicy.queue: Forbidden: queue is not supported yet",
-    ),
     "gpus": Refusal(in_spec(gpus=8), f"spec.gpus: Invalid value: gpus belongs to an older MPIJob: {BY_RESOURCES}"),
     "resource type": Refusal(in_spec(processingResourceType="cpu"), f"belongs to an older MPIJob: {BY_RESOURCES}"),
     "launcher on master": Refusal(in_spec(launcherOnMaster=True), "spec.launcherOnMaster: Invalid value"),

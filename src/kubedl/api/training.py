@@ -149,7 +149,12 @@ class SchedulingPolicy(Record, frozen=True):
         str, Meta(max_length=253, description="The PriorityClass of pods whose template sets none.")
     ] = ""
     queue: Annotated[
-        str, Meta(max_length=253, description="Not supported yet (queues): a job that sets it is rejected.")
+        str,
+        Meta(
+            max_length=253,
+            description="The LocalQueue of Kueue that the job waits in; with Volcano as gang scheduler, its queue. The "
+            "label kueue.x-k8s.io/queue-name of the job has precedence.",
+        ),
     ] = ""
     gang_scheduler: Annotated[
         str,

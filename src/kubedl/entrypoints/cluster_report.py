@@ -30,8 +30,6 @@ SECONDS = 20.0  # seconds for all checks together
 PAUSE = 30.0  # seconds before the next attempt after a failed one
 OLDEST = (1, 31)  # as kubeVersion of the chart
 
-NO_QUEUE = "not used by this version"
-
 
 @dataclass(frozen=True)
 class ClusterReport:
@@ -103,7 +101,7 @@ async def collect(client: Client, options: argparse.Namespace, namespace: str) -
         await _kinds(client, groups),
         _namespace(options),
         _gang(groups, options.gang_scheduler),
-        _foreign("Kueue", "kueue.x-k8s.io", groups, missing=NO_QUEUE, off=NO_QUEUE),
+        _foreign("Kueue", "kueue.x-k8s.io", groups, missing="jobs that ask for a queue wait, with a condition"),
         _gateway(groups, options.gateway),
         await _image_volumes(client, namespace),
         _foreign(

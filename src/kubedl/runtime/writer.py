@@ -95,10 +95,16 @@ class Writer:
 
     async def patch_status(self, resource: Resource[ObjectT], target: ObjectT, changes: Mapping[str, Any]) -> ObjectT:
         """Patch the status of exactly this version of the object; raises ConflictError if it changed."""
+        return await self.patch(target, resource, target, {"status": changes}, subresource="status")
+
+    async def patch(
+        self, owner: Object, resource: Resource[ObjectT], target: ObjectT, changes: Body, *, subresource: str = ""
+    ) -> ObjectT:
+        """Patch exactly this version of an object that `owner` controls; raises ConflictError if it changed."""
         meta = target.metadata
         guard = {"uid": meta.uid, "resourceVersion": meta.resource_version}
-        obj = await self.client.patch(resource, meta.key, {"metadata": guard, "status": changes}, subresource="status")
-        self._expectations.record_write(meta.key, resource, obj.metadata.resource_version)
+        obj = await self.client.patch(resource, meta.key, {"metadata": guard, **changes}, subresource=subresource)
+        self._expectations.record_write(owner.metadata.key, resource, obj.metadata.resource_version)
         return obj
 
 

@@ -27,6 +27,7 @@ from kubedl.training.gang.assignment import job_of
 from kubedl.training.gang.retries import GangRetries
 from kubedl.training.informers import Informers
 from kubedl.training.kind import Kind
+from kubedl.training.kueue.observation import observe_queue
 from kubedl.training.nodes import NodeView
 from kubedl.training.observed import Observed, Settings
 from kubedl.training.plan import Plan
@@ -112,11 +113,12 @@ class JobController:
         owned = tuple(self._informers.pods.owned_by(resource))
         others = tuple(pod for pod in owned if pod.metadata.name in other) if other else ()
         pods = tuple(pod for pod in owned if pod.metadata.name not in other) if others else owned
-        settings = self._current_settings()
+        settings = self.current_settings()
         cache, lost, now = cache_key(resource), self._nodes.lost(pods), self._clock().replace(microsecond=0)
+        job = job_of(self.kind, resource, settings)
         return Observed(
             kind=self.kind,
-            job=job_of(self.kind, resource, settings),
+            job=job,
             pods=pods,
             others=others,
             deleted=tuple(
@@ -126,13 +128,14 @@ class JobController:
             lost_nodes=lost,
             now=now,
             settings=settings,
+            queue=observe_queue(job, settings, self._informers),
             cache=self._informers.backends.get(cache) if cache is not None else None,
             outage=self._nodes.outage(now) if lost else None,
             heard=self._waiting_memory.kubelet_event(resource.metadata.uid),
             message_written_at=self._waiting_memory.message_changed_at(resource.metadata.uid),
         )
 
-    def _current_settings(self) -> Settings:
+    def current_settings(self) -> Settings:
         """Return the settings, with the gang schedulers that the cluster has now."""
         installed = self._informers.gang_schedulers()
         if installed != self._settings.gang_schedulers:

@@ -17,6 +17,7 @@ from kubedl.training import auxiliary_objects, pods, services
 from kubedl.training.addons import registry
 from kubedl.training.blocked import BLOCKED, Refusal
 from kubedl.training.kind import AuxiliaryObject
+from kubedl.training.kueue.workload import apply_admission
 from kubedl.training.observed import Observed
 from kubedl.training.plan import Creation, Plan
 from kubedl.training.restarts import scope
@@ -87,6 +88,8 @@ async def _create_pod(writer: Writer, observed: Observed, creation: Creation) ->
         pod = pods.render(kind, job, replica, attempt, scope=scope(observed), settings=settings)
         if creation.gang is not None:
             creation.gang.join(pod)
+        if observed.queue is not None:
+            apply_admission(pod, replica.role, observed.queue)
         return pod
 
     return await writer.create(observed.job.resource, PODS, body)

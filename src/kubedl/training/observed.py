@@ -10,6 +10,7 @@ from kubedl.podspec.model_volumes import NO_FILE_SYSTEMS, FileSystems
 from kubedl.training.gang.scheduler import InstalledScheduler
 from kubedl.training.job import Job, Replica
 from kubedl.training.kind import Kind
+from kubedl.training.kueue.queue import Queue
 from kubedl.training.pod_diagnostics import KubeletEvent
 from kubedl.training.policies.node_outage import Outage
 
@@ -42,6 +43,7 @@ class Observed:
     now: datetime
     settings: Settings
     others: tuple[Pod, ...] = ()  # controlled by the job, and no replicas
+    queue: Queue | None = None  # of the job, if it asks for one
     cache: CacheBackend | None = None  # of the job, if it exists
     outage: Outage | None = None  # too many nodes are lost at once to replace their pods
     heard: KubeletEvent | None = None  # the kubelet's latest Event about one pod

@@ -6,6 +6,7 @@ to handle, or has pods to create.
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import timedelta
 
 import msgspec
 
@@ -26,11 +27,15 @@ from kubedl.training.addons.base import EDIT_IGNORED, Addon
 from kubedl.training.formatting import headline
 from kubedl.training.gang import assignment as gang
 from kubedl.training.observed import Observed, ObservedReplica
-from kubedl.training.plan import Creation, Event, Plan, PlanBuilder
+from kubedl.training.plan import Creation, Event, Gate, Plan, PlanBuilder
 from kubedl.training.policies import clean_pod_policy, success_policy, ttl_after_finished
 from kubedl.training.policies.active_deadline import deadline
 from kubedl.training.policies.depends_on import waits_for
 from kubedl.training.policies.legacy_annotations import unsupported
+from kubedl.training.policies.safe_time import later
+
+FLAVOR_NOT_FOUND = "FlavorNotFound"
+LOOK_AGAIN = timedelta(seconds=5)  # for a flavor that is not known
 
 
 def plan(observed: Observed) -> Plan:
@@ -48,7 +53,7 @@ def plan(observed: Observed) -> Plan:
     refusal = _refusal(resource)
     if refusal is not None:
         _fail(builder, replica_status.observe_replicas(observed), *refusal)
-    elif resource.spec.suspend or is_true(resource.status.conditions, "Suspended"):
+    elif resource.spec.suspend or is_true(resource.status.conditions, "Suspended") or _obstacle(observed):
         _suspend(builder)
     else:
         _run(builder)
@@ -107,6 +112,7 @@ def _run(builder: PlanBuilder) -> None:
     _start(builder, replicas)
     _gate(builder, addons)
     gang.assign(builder, replicas)
+    _hold_for_flavors(builder)
     _unblock(builder)
     replica_status.count(builder, replicas)
     replica_status.forget(builder)
@@ -158,6 +164,15 @@ def _gate(builder: PlanBuilder, addons: Sequence[Addon]) -> None:
             builder.condition(addon.condition, False, addon.condition_passed)
         elif builder.condition(addon.condition, True, gate.reason, gate.message):
             builder.event("Normal", addon.condition, gate.message)
+
+
+def _hold_for_flavors(builder: PlanBuilder) -> None:
+    """Create no pod before the nodes are known that its quota is for."""
+    missing = builder.observed.queue.missing_flavors() if builder.observed.queue is not None else ()
+    if builder.creations and missing:
+        builder.creations.clear()
+        builder.gates.append(Gate(FLAVOR_NOT_FOUND, f"the pods wait for ResourceFlavor {min(missing)}"))
+        builder.wake(later(builder.observed.now, LOOK_AGAIN))
 
 
 def _unblock(builder: PlanBuilder) -> None:
@@ -239,9 +254,24 @@ def _after_the_end(builder: PlanBuilder) -> None:
     builder.wake(expiry)
 
 
+def _describe_suspended(builder: PlanBuilder, reason: str, message: str) -> None:
+    # Edits take effect when the job is resumed.
+    ended = ("Running", "Restarting", blocked.BLOCKED, *registry.conditions(), lost_nodes.CONDITION, EDIT_IGNORED)
+    for condition in ended:
+        builder.condition(condition, False, reason)
+    builder.condition(waiting.PODS_READY, False, reason, message)
+    builder.set(start_time=None)
+
+
+def _obstacle(observed: Observed) -> completion_messages.Outcome | None:
+    """Why a job in a queue must not run."""
+    queue, started = observed.queue, observed.job.resource.status.start_time is not None
+    return None if queue is None or (started and queue.is_silent) else queue.obstacle()
+
+
 def _suspend(builder: PlanBuilder) -> None:
     """Delete the pods; successes are kept. The job resumes only when the last pod is gone."""
-    observed = builder.observed
+    observed, obstacle = builder.observed, _obstacle(builder.observed)
     replicas = replica_status.observe_replicas(observed)
     leaving = [
         pod
@@ -252,16 +282,14 @@ def _suspend(builder: PlanBuilder) -> None:
     if observed.job.spec.suspend:
         if builder.condition("Suspended", True, "JobSuspended", "the job is suspended"):
             builder.event("Normal", "JobSuspended", "the job is suspended: its pods are deleted")
-        builder.condition("Running", False, "JobSuspended")
-        builder.condition("Restarting", False, "JobSuspended")
-        builder.condition(blocked.BLOCKED, False, "JobSuspended")
-        for condition in registry.conditions():
-            builder.condition(condition, False, "JobSuspended")
-        builder.condition(lost_nodes.CONDITION, False, "JobSuspended")
-        builder.condition(EDIT_IGNORED, False, "JobSuspended")  # edits take effect when the job is resumed
-        builder.condition(waiting.PODS_READY, False, "JobSuspended", "the job is suspended")
-        builder.set(start_time=None)
+        _describe_suspended(builder, "JobSuspended", "the job is suspended")
         builder.state("Suspended", "JobSuspended")
+    elif obstacle is not None:
+        reason, message = obstacle
+        if builder.condition("Suspended", True, reason, message):
+            builder.event("Normal", reason, message)
+        _describe_suspended(builder, reason, message)
+        builder.state("Queuing", reason, headline(reason, message))
     elif not leaving:
         builder.condition("Suspended", False, "JobResumed", "the job was resumed")
         builder.event("Normal", "JobResumed", "the job was resumed")

@@ -9,6 +9,7 @@ from kubedl.api.training import BY_CACHE, GROUP, TrainingJob, cache_key
 from kubedl.kube.types.core import NODES, PODS, SERVICES, Node, Pod, Service
 from kubedl.kube.types.meta import Resource
 from kubedl.runtime.context import Context
+from kubedl.runtime.ownership import controllers_of
 from kubedl.runtime.reflector import Reflector
 from kubedl.runtime.store import BY_OWNER, Store
 from kubedl.schema.grants import FOLLOW, READ, Grant
@@ -21,11 +22,13 @@ from kubedl.training.informers import Informers
 from kubedl.training.job_metrics import JobMetrics
 from kubedl.training.kind import Kind
 from kubedl.training.kinds import all_kinds
+from kubedl.training.kueue import types as kueue
+from kubedl.training.kueue.controller import Stores, WorkloadController
 from kubedl.training.observed import Settings
 from kubedl.training.pacing import Pacing
 from kubedl.training.tensorboard.controller import TensorBoardController
 
-TENSORBOARD_WORKERS = 8
+TENSORBOARD_WORKERS, WORKLOAD_WORKERS = 8, 8
 
 Jobs = Mapping[Resource[TrainingJob], Reflector[TrainingJob]]
 
@@ -47,6 +50,16 @@ GRANTS = (
     Grant("", ("services",), ("delete",), "Delete TensorBoards after their TTL."),
     Grant("", ("nodes",), FOLLOW, "Detect lost nodes.", cluster_scoped=True),
     Grant("", ("events",), ("list",), "Report why the pods of a job do not start."),
+    Grant(
+        kueue.GROUP,
+        ("workloads",),
+        (*READ, "create", "patch", "delete"),
+        "Queue jobs with Kueue.",
+    ),
+    Grant(kueue.GROUP, ("workloads/status",), ("patch",), "Give the quota of evicted and finished jobs back."),
+    Grant(kueue.GROUP, ("resourceflavors",), FOLLOW, "Send pods to the nodes of their flavor.", cluster_scoped=True),
+    Grant(kueue.GROUP, ("workloadpriorityclasses",), ("get",), "Set the priority of queued jobs.", cluster_scoped=True),
+    Grant("scheduling.k8s.io", ("priorityclasses",), ("get",), "Set the priority of queued jobs.", cluster_scoped=True),
     *(grant for kind in all_kinds() for grant in kind.grants),
     *(grant for scheduler in all_gang_schedulers().values() for grant in scheduler.grants),
 )
@@ -118,18 +131,36 @@ class _Parts:
         self._pacing = Pacing(context.clock)
         self._gang_schedulers = GangDiscovery(context.manager.client)
         context.manager.add_runnable(self._gang_schedulers.run)
+        manager, outside = context.manager, not context.options.without_cluster_role
+        self._workloads = manager.informer(kueue.WORKLOADS, context.scope(labels.JOB_NAME))
+        self._flavors = manager.informer(kueue.RESOURCE_FLAVORS) if outside else None
 
     def setup(self, kind: Kind) -> Reflector[TrainingJob]:
         """Run the controllers of one kind; returns the informer of its jobs."""
         jobs = self._context.manager.informer(kind.resource, self._context.scope(), {BY_CACHE: cache_key})
         nodes: Store[Node] = self._nodes.store if self._nodes is not None else Store()
-        stores = jobs.store, self._pods.store, self._services.store, nodes, self._backends.store
-        informers = Informers(*stores, self._gang_schedulers.installed)
+        flavors: Store[kueue.ResourceFlavor] = self._flavors.store if self._flavors is not None else Store()
+        informers = Informers(
+            jobs.store,
+            self._pods.store,
+            self._services.store,
+            nodes,
+            self._backends.store,
+            gang_schedulers=self._gang_schedulers.installed,
+            workloads=self._workloads.store,
+            flavors=flavors,
+            missing_kueue=self._missing_kueue,
+        )
         self._setup_tensorboards(kind, jobs, informers)
-        self._setup_jobs(kind, jobs, informers)
+        self._setup_workloads(kind, jobs, self._setup_jobs(kind, jobs, informers))
         return jobs
 
-    def _setup_jobs(self, kind: Kind, jobs: Reflector[TrainingJob], informers: Informers) -> None:
+    def _missing_kueue(self) -> str:
+        if self._flavors is None:
+            return "the operator cannot read its ResourceFlavors without a ClusterRole (--without-cluster-role)"
+        return "the cluster has no Kueue" if self._workloads.absent else ""
+
+    def _setup_jobs(self, kind: Kind, jobs: Reflector[TrainingJob], informers: Informers) -> JobController:
         context = self._context
         builder = context.controller().for_(jobs).owns(self._pods, self._services)
         handler = JobController(
@@ -144,9 +175,22 @@ class _Parts:
         if self._nodes is not None:
             builder.watches(self._nodes, handler.jobs_on)
         builder.watches(self._backends, handler.jobs_using, optional=True)
+        builder.watches(self._workloads, controllers_of(kind.kind), optional=True)
         builder.complete(self._pacing.around(jobs.store, handler.reconcile), workers=context.options.workers)
         jobs.store.subscribe(handler.job_changed)
         self._pods.store.subscribe(handler.pod_changed)
+        return handler
+
+    def _setup_workloads(self, kind: Kind, jobs: Reflector[TrainingJob], of_jobs: JobController) -> None:
+        context = self._context
+        builder = context.controller(f"{kind.kind} Workload")
+        stores = Stores(jobs.store, self._pods.store, self._workloads.store, self._missing_kueue)
+        handler = WorkloadController(
+            kind, stores, builder.writer, settings=of_jobs.current_settings, clock=context.clock
+        )
+        builder.for_(jobs, handler.job_with_queue).owns(self._workloads, optional=True)
+        builder.watches(self._pods, handler.job_of)
+        builder.complete(handler.reconcile, workers=WORKLOAD_WORKERS)
 
     def _setup_tensorboards(self, kind: Kind, jobs: Reflector[TrainingJob], informers: Informers) -> None:
         context = self._context

@@ -61,7 +61,7 @@ async def test_a_cluster_that_has_much() -> None:
     assert found["Kubernetes"] == ClusterReport("Kubernetes", "on", "v1.36.4")
     assert (found["kinds"].state, found["kinds"].why) == ("on", "not installed: JAXJob")
     assert found["gang scheduling"].found == "native (v1alpha2), volcano (v1beta1)"
-    assert (found["Kueue"].state, found["Kueue"].found) == ("off", "kueue.x-k8s.io v1beta2")
+    assert (found["Kueue"].state, found["Kueue"].found) == ("on", "kueue.x-k8s.io v1beta2")
     assert found["Gateway API"] == ClusterReport("Gateway API", "on", "gateway.networking.k8s.io v1")
     assert found["image volumes"].state == "on"
     assert found["pod metrics"].state == "on"

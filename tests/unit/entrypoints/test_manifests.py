@@ -47,7 +47,12 @@ def test_every_right_has_its_reason_in_the_file(files: dict[str, str]) -> None:
 
 
 def test_with_roles_alone_only_what_is_in_no_namespace_is_missing() -> None:
-    assert {resource for grant in outside(operator.GRANTS) for resource in grant.resources} == {"nodes"}
+    assert {resource for grant in outside(operator.GRANTS) for resource in grant.resources} == {
+        "nodes",
+        "priorityclasses",
+        "resourceflavors",
+        "workloadpriorityclasses",
+    }
     parts = (served(operator.GRANTS), outside(operator.GRANTS), own(operator.GRANTS), of_feature(operator.GRANTS, EFS))
     assert sum(map(len, parts)) == len(operator.GRANTS)
 

@@ -72,7 +72,8 @@ async def test_every_controller_waits_for_the_caches_that_it_decides_by() -> Non
     manager, _ = await put_together()
     jobs = {kind.kind: {kind.kind, "Pod", "Service", "Node"} for kind in all_kinds()}
     boards = {f"{kind.kind} TensorBoard": {kind.kind, "Pod", "Service"} for kind in all_kinds()}
-    assert needed(manager) == {**jobs, **boards, **OTHERS}
+    queued = {f"{kind.kind} Workload": {kind.kind, "Pod"} for kind in all_kinds()}
+    assert needed(manager) == {**jobs, **boards, **queued, **OTHERS}
 
 
 async def test_without_a_cluster_role_nobody_looks_at_nodes() -> None:

@@ -20,7 +20,6 @@ SHORTEST_ADDRESS = 17  # without the names of job and role: "--1000..x.svc:80", 
 LONGEST_NAME = 63  # of a DNS label: the name of a pod is its host name
 IN_SCHEDULING = {
     "priority": "numeric priority; use priorityClassName",
-    "queue": "queues",
 }
 IN_SPEC = {"cronPolicy": "schedules"}
 STORED_ONCE = "immutable: the storage of the model is mounted by all pods; create a new job"

@@ -1,0 +1,137 @@
+"""Controller of Workloads: one for each job that asks for a queue. It never touches pods, nor the job's status."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from kubedl.api.training import TrainingJob
+from kubedl.kube import codec
+from kubedl.kube.client import Client
+from kubedl.kube.errors import NotFoundError
+from kubedl.kube.types.core import Pod
+from kubedl.kube.types.meta import ObjectKey, Resource
+from kubedl.runtime.ownership import controllers_of
+from kubedl.runtime.store import Store
+from kubedl.runtime.writer import Writer, merge_patch
+from kubedl.training import labels
+from kubedl.training.job import Job
+from kubedl.training.kind import Kind
+from kubedl.training.kueue import workload as workload_objects
+from kubedl.training.kueue.observation import may_have_queue, queue_name
+from kubedl.training.kueue.plan import Observed, Plan, plan
+from kubedl.training.kueue.types import (
+    GROUP,
+    POD_PRIORITIES,
+    PRIORITY_LABEL,
+    WORKLOAD_PRIORITIES,
+    WORKLOADS,
+    PriorityClass,
+    Workload,
+)
+from kubedl.training.observed import Settings
+from kubedl.training.policies.clean_pod_policy import ENDED
+
+LOOK_AGAIN = 30.0  # seconds, if Kueue cannot be used
+
+
+@dataclass(frozen=True)
+class Stores:
+    """The caches of the controller."""
+
+    jobs: Store[TrainingJob]
+    pods: Store[Pod]
+    workloads: Store[Workload]
+    missing: Callable[[], str]  # what of Kueue the operator cannot use
+
+
+class WorkloadController:
+    """Reconciles the Workloads of one kind's jobs."""
+
+    def __init__(
+        self,
+        kind: Kind,
+        stores: Stores,
+        writer: Writer,
+        *,
+        settings: Callable[[], Settings],
+        clock: Callable[[], datetime],
+    ) -> None:
+        self._kind = kind
+        self._settings = settings
+        self._jobs_of = controllers_of(kind.kind)
+        self._stores = stores
+        self._writer = writer
+        self._clock = clock
+
+    def job_with_queue(self, resource: TrainingJob) -> Iterable[ObjectKey]:
+        """Return the key of a job that asks for a queue, or has a Workload: all others cost nothing here."""
+        if may_have_queue(resource) or self._workload(resource) is not None:
+            yield resource.metadata.key
+
+    def job_of(self, found: Pod) -> Iterable[ObjectKey]:
+        """Return the key of the job of a pod, if it has a Workload."""
+        for key in self._jobs_of(found):
+            resource = self._stores.jobs.get(key)
+            if resource is not None:
+                yield from self.job_with_queue(resource)
+
+    async def reconcile(self, key: ObjectKey) -> float | None:
+        """Reconcile the Workload of one job."""
+        resource = self._stores.jobs.get(key)
+        if resource is None:
+            return None
+        if self._stores.missing():
+            return LOOK_AGAIN
+        job, workload = self._kind.job(resource), self._workload(resource)
+        pods = [pod for pod in self._stores.pods.owned_by(resource) if labels.ATTEMPT in pod.metadata.labels]
+        is_active = any(pod.status.phase not in ENDED for pod in pods)
+        scope = job.spec.restart_scope or self._kind.restart_scope(job)
+        now = self._clock().replace(microsecond=0)
+        digest = workload_objects.digest(job)
+        observed = Observed(resource, self._queue(job), digest, workload, is_active, scope, now)
+        await self._apply(job, workload, plan(observed))
+        return None
+
+    async def _apply(self, job: Job, workload: Workload | None, decided: Plan) -> None:
+        resource = job.resource
+        if decided.create:
+            body = await self._render(job)
+            await self._writer.create(resource, WORKLOADS, body)
+        if workload is None:
+            return
+        if decided.delete:
+            await self._writer.delete(resource, WORKLOADS, workload)
+        elif decided.spec is not None:
+            await self._writer.patch(resource, WORKLOADS, workload, {"spec": decided.spec})
+        elif decided.status is not None:
+            changes = merge_patch(codec.plain(workload.status), codec.plain(decided.status))
+            await self._writer.patch(resource, WORKLOADS, workload, {"status": changes}, subresource="status")
+
+    async def _render(self, job: Job) -> Mapping[str, Any]:
+        """The Workload with its priority: of its WorkloadPriorityClass, else of the pods' PriorityClass."""
+        client, reference = self._writer.client, None
+        own = job.resource.metadata.labels.get(PRIORITY_LABEL, "")
+        policy = job.spec.scheduling_policy
+        of_pods = policy.priority_class_name if policy is not None else ""
+        priority = 0
+        if own:
+            priority = await _value(client, WORKLOAD_PRIORITIES, own)
+            reference = {"group": GROUP, "kind": WORKLOAD_PRIORITIES.kind, "name": own}
+        elif of_pods:
+            priority = await _value(client, POD_PRIORITIES, of_pods)
+            reference = {"group": POD_PRIORITIES.group, "kind": POD_PRIORITIES.kind, "name": of_pods}
+        return workload_objects.render(self._kind, job, self._queue(job), priority, reference)
+
+    def _queue(self, job: Job) -> str:
+        return queue_name(job, self._settings())
+
+    def _workload(self, resource: TrainingJob) -> Workload | None:
+        return next(iter(self._stores.workloads.owned_by(resource)), None)
+
+
+async def _value(client: Client, resource: Resource[PriorityClass], name: str) -> int:
+    try:
+        return (await client.get(resource, ObjectKey("", name))).value
+    except NotFoundError:
+        return 0  # the pods of the job are refused for it, with a message

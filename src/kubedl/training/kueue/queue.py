@@ -1,0 +1,53 @@
+"""Whether a job may run, by what Kueue says about its Workload. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kubedl.api.conditions import find, is_true
+from kubedl.training.kueue.types import ResourceFlavor, Workload
+
+Reason = tuple[str, str]  # reason and message
+
+NOT_AVAILABLE = "KueueNotAvailable"
+PENDING = "QuotaPending"
+
+
+@dataclass(frozen=True)
+class Queue:
+    """The queue of a job, and its Workload."""
+
+    name: str
+    missing: str = ""  # what of Kueue the operator cannot use
+    workload: Workload | None = None
+    flavors: Mapping[str, ResourceFlavor] = field(default_factory=dict)
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether nothing is known of the Workload, as after a restart: then jobs that run go on."""
+        return bool(self.missing) or self.workload is None
+
+    def obstacle(self) -> Reason | None:
+        """Why the pods of the job must not run; None if they may."""
+        if self.missing:
+            return NOT_AVAILABLE, f"the job asks for queue {self.name}, and {self.missing}"
+        if self.workload is None:
+            return PENDING, f"the job waits in queue {self.name}"
+        conditions = self.workload.status.conditions
+        evicted = find(conditions, "Evicted")
+        # After its quota is given back, the job waits like any other until Kueue takes the condition away.
+        if evicted is not None and evicted.status == "True" and self.workload.status.admission is not None:
+            return evicted.reason or "Evicted", evicted.message or "the job was evicted from its queue"
+        if is_true(conditions, "Admitted"):
+            return None
+        waiting = find(conditions, "QuotaReserved")
+        if waiting is not None and waiting.status == "True":
+            return "AdmissionChecks", f"the job has quota in queue {self.name} and waits for admission checks"
+        message = f": {waiting.message}" if waiting is not None and waiting.message else ""
+        reason = waiting.reason if waiting is not None and waiting.reason not in ("", "Pending") else PENDING
+        return reason, f"the job waits in queue {self.name}{message}"
+
+    def missing_flavors(self) -> set[str]:
+        """The flavors of the admission that are not known yet."""
+        admission = self.workload.status.admission if self.workload is not None else None
+        assigned = admission.pod_set_assignments if admission is not None else ()
+        return {name for one in assigned for name in one.flavors.values()} - set(self.flavors)
