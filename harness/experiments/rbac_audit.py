@@ -33,6 +33,7 @@ from harness.scenarios import Scenario, all_scenarios
 from harness.scenarios.driver import ScenarioDriver
 from harness.scenarios.rbac_coverage import uses
 from kubedl.entrypoints import smoke_test
+from kubedl.entrypoints.operator import LEASE
 from testbed import cluster_lock, locks, namespaces
 from testbed.api import Object
 from testbed.cluster import Cluster
@@ -196,6 +197,8 @@ def play(ready: Stage) -> Played:
     plays, found = {**all_scenarios(), **dict(uses())}, Played()
     with ThreadPoolExecutor(WIDTH) as pool:
         list(pool.map(lambda name: _played(ready, name, plays[name], found), plays))
+    # One that another test left would be taken, and not created.
+    ready.cluster.api.delete(f"/apis/coordination.k8s.io/v1/namespaces/{OWN_NAMESPACE}/leases/{LEASE}")
     with Operator(ready.cluster, kubeconfig=kubeconfig(ready.cluster), leader_election=True):
         _try_out(ready)
     return found
