@@ -138,7 +138,7 @@ class JobController:
     def current_settings(self) -> Settings:
         """Return the settings, with the gang schedulers that the cluster has now."""
         installed = self._informers.gang_schedulers()
-        if installed != self._settings.gang_schedulers:
+        if installed is not self._settings.gang_schedulers:
             self._settings = replace(self._settings, gang_schedulers=installed)
         return self._settings
 

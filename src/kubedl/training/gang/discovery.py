@@ -26,7 +26,9 @@ class GangDiscovery:
     async def run(self) -> None:
         """Look for them until cancelled."""
         while True:
-            self._installed = await self._look() or self._installed
+            found = await self._look()
+            if found is not None and found != self._installed:
+                self._installed = found  # the same object while nothing changes, so that it is compared at no cost
             await asyncio.sleep(PERIOD if self._installed is not None else RETRY)
 
     async def _look(self) -> Mapping[str, InstalledScheduler] | None:
