@@ -4,6 +4,7 @@ from harness.drivers import team_queue
 from harness.drivers.team_queue import PRIORITY_LABEL, QUEUE, QUEUE_LABEL
 from harness.scenarios import scenario
 from harness.scenarios.driver import Job, ScenarioDriver
+from harness.scenarios.pytorch import run_to_success
 
 
 @scenario
@@ -21,9 +22,9 @@ def queued_and_preempted(world: ScenarioDriver) -> None:
     low.vanish("worker-0")
     low.vanish("master-0")
     high.until_pods(master_0=0)
-    finish(high)
+    run_to_success(high)
     low.until_pods(master_0=0)
-    finish(low)
+    run_to_success(low)
 
 
 def submit(world: ScenarioDriver, priority: str) -> Job:
@@ -31,15 +32,3 @@ def submit(world: ScenarioDriver, priority: str) -> Job:
     labels = {QUEUE_LABEL: QUEUE, PRIORITY_LABEL: f"{world.namespace}-{priority}"}
     role = team_queue.role(world.node, "pytorch")
     return world.create("PyTorchJob", priority, {"Master": role, "Worker": role}, labels=labels, backoffLimit=0)
-
-
-def finish(job: Job) -> None:
-    """Both pods run and succeed."""
-    job.run("master-0")
-    job.until_pods(master_0=0, worker_0=0)
-    job.run("worker-0")
-    job.until_status(state="Running")
-    job.succeed("worker-0")
-    job.until_succeeded(1)
-    job.succeed("master-0")
-    job.until_status(state="Succeeded")

@@ -1,7 +1,7 @@
 """The life of PyTorchJobs: a collective, in which one death restarts all."""
 
 from harness.scenarios import scenario
-from harness.scenarios.driver import ScenarioDriver
+from harness.scenarios.driver import Job, ScenarioDriver
 
 
 @scenario
@@ -51,14 +51,7 @@ def pytorch_suspended_and_resumed(world: ScenarioDriver) -> None:
     job.until_status(observedGeneration=3)
     job.vanish("master-0")
     job.until_pods(master_0=0)
-    job.run("master-0")
-    job.until_pods(master_0=0, worker_0=0)
-    job.run("worker-0")
-    job.until_status(state="Running")
-    job.succeed("worker-0")
-    job.until_succeeded(1)
-    job.succeed("master-0")
-    job.until_status(state="Succeeded")
+    run_to_success(job)
 
 
 @scenario
@@ -96,3 +89,15 @@ def pytorch_deadline(world: ScenarioDriver) -> None:
     job.until_status(state="Failed", reason="DeadlineExceeded")
     job.vanish("master-0")
     job.until_pods()
+
+
+def run_to_success(job: Job) -> None:
+    """A master and a worker run, in their order, and succeed."""
+    job.run("master-0")
+    job.until_pods(master_0=0, worker_0=0)
+    job.run("worker-0")
+    job.until_status(state="Running")
+    job.succeed("worker-0")
+    job.until_succeeded(1)
+    job.succeed("master-0")
+    job.until_status(state="Succeeded")

@@ -1,18 +1,16 @@
 """Jobs in queues of a real Kueue: admitted by quota and priority, and evicted without a retry."""
 
-import json
 from collections.abc import Iterator
 from functools import partial
 
 import pytest
 
+from harness.drivers import team_queue
 from harness.drivers.operator_process import Operator
+from harness.drivers.team_queue import PRIORITY_LABEL, QUEUE, QUEUE_LABEL
 from testbed.cluster import Cluster
 from testbed.waiting import until
 from tests.cluster.slot_jobs import NODES, PODS, SlotJobs
-
-KUEUE = "/apis/kueue.x-k8s.io/v1beta2"
-FLAVOR, QUEUE = "simulated", "team"
 
 
 class Queued(SlotJobs):
@@ -20,29 +18,8 @@ class Queued(SlotJobs):
 
     operator: Operator
 
-    def publish(self) -> None:
-        name = self.namespace
-        if not self.cluster.api.exists(f"{KUEUE}/resourceflavors/{FLAVOR}"):
-            self._create("ResourceFlavor", FLAVOR, spec={"nodeLabels": {"type": "kwok"}})
-        for priority, value in (("low", 10), ("high", 1000)):
-            self._create("WorkloadPriorityClass", f"{name}-{priority}", value=value)
-        quota = {"name": self.slot, "nominalQuota": str(PODS)}
-        group = {"coveredResources": [self.slot], "flavors": [{"name": FLAVOR, "resources": [quota]}]}
-        spec = {
-            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": name}},
-            "preemption": {"withinClusterQueue": "LowerPriority"},
-            "resourceGroups": [group],
-        }
-        self._create("ClusterQueue", name, spec=spec)
-        self._create("LocalQueue", QUEUE, namespace=name, spec={"clusterQueue": name})
-
-    def _create(self, kind: str, name: str, namespace: str = "", **body: object) -> None:
-        meta = {"name": name, **({"namespace": namespace} if namespace else {})}
-        whole = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": kind, "metadata": meta, **body}
-        self.cluster.kubectl("create", "-f", "-", given=json.dumps(whole))
-
     def submit(self, name: str, priority: str = "low", queue: str = QUEUE) -> None:
-        labels = {"kueue.x-k8s.io/queue-name": queue, "kueue.x-k8s.io/priority-class": f"{self.namespace}-{priority}"}
+        labels = {QUEUE_LABEL: queue, PRIORITY_LABEL: f"{self.namespace}-{priority}"}
         self.create(name, labels, backoffLimit=0)
 
     def runs(self, name: str) -> bool:
@@ -59,7 +36,7 @@ def queued(control_plane: Cluster, namespace: str) -> Iterator[Queued]:
     control_plane.up(kwok=NODES, keep=False)
     control_plane.add_kueue()
     made = Queued(control_plane, namespace)
-    made.publish()
+    team_queue.publish(control_plane.api, namespace, PODS, made.slot, {"type": "kwok"})
     with Operator(control_plane, arguments=("--namespace", namespace)) as made.operator:
         made.offer(PODS)
         yield made

@@ -227,17 +227,18 @@ def _fail(builder: PlanBuilder, replicas: list[ObservedReplica], reason: str, me
 
 
 def _end(builder: PlanBuilder, replicas: list[ObservedReplica], reason: str) -> None:
-    builder.condition("Running", False, reason)
-    builder.condition("Restarting", False, reason)
-    builder.condition(blocked.BLOCKED, False, reason)
-    for condition in registry.conditions():
-        builder.condition(condition, False, reason)
-    builder.condition(lost_nodes.CONDITION, False, reason)
+    _end_conditions(builder, reason)
     builder.condition(waiting.PODS_READY, False, reason)
     builder.set(completion_time=builder.observed.now, restarts=waiting.restarts(builder, replicas))
     builder.creations.clear()
     replica_status.count(builder, replicas, ended=True)
     _after_the_end(builder)
+
+
+def _end_conditions(builder: PlanBuilder, reason: str) -> None:
+    """Set the conditions to False that only a job with pods can have."""
+    for condition in ("Running", "Restarting", blocked.BLOCKED, *registry.conditions(), lost_nodes.CONDITION):
+        builder.condition(condition, False, reason)
 
 
 def _after_the_end(builder: PlanBuilder) -> None:
@@ -255,10 +256,8 @@ def _after_the_end(builder: PlanBuilder) -> None:
 
 
 def _describe_suspended(builder: PlanBuilder, reason: str, message: str) -> None:
-    # Edits take effect when the job is resumed.
-    ended = ("Running", "Restarting", blocked.BLOCKED, *registry.conditions(), lost_nodes.CONDITION, EDIT_IGNORED)
-    for condition in ended:
-        builder.condition(condition, False, reason)
+    _end_conditions(builder, reason)
+    builder.condition(EDIT_IGNORED, False, reason)  # edits take effect when the job is resumed
     builder.condition(waiting.PODS_READY, False, reason, message)
     builder.set(start_time=None)
 

@@ -14,6 +14,7 @@ from kubedl.training import completion_messages, labels, lost_nodes, replica_sta
 from kubedl.training.addons import registry
 from kubedl.training.completion_messages import Outcome
 from kubedl.training.job import Job, Replica
+from kubedl.training.kind import Kind
 from kubedl.training.observed import Observed, ObservedReplica
 from kubedl.training.plan import PlanBuilder
 from kubedl.training.policies import restart_backoff, success_policy
@@ -25,8 +26,13 @@ from kubedl.training.policies.safe_time import LONG_AGO
 
 def scope(observed: Observed) -> RestartScope:
     """Return the restart scope of the job: one replica or all."""
-    chosen: RestartScope | None = observed.job.spec.restart_scope
-    return chosen or observed.kind.restart_scope(observed.job)
+    return job_scope(observed.kind, observed.job)
+
+
+def job_scope(kind: Kind, job: Job) -> RestartScope:
+    """Return the restart scope of a job, or that of its kind."""
+    chosen: RestartScope | None = job.spec.restart_scope
+    return chosen or kind.restart_scope(job)
 
 
 def remove(builder: PlanBuilder, pod: Pod) -> None:

@@ -1,4 +1,4 @@
-"""Wiring of the training controllers: two for each kind."""
+"""Wiring of the training controllers: for each kind those of jobs, TensorBoards and Workloads."""
 
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Mapping

@@ -31,6 +31,7 @@ from kubedl.training.kueue.types import (
 )
 from kubedl.training.observed import Settings
 from kubedl.training.policies.clean_pod_policy import ENDED
+from kubedl.training.restarts import job_scope
 
 LOOK_AGAIN = 30.0  # seconds, if Kueue cannot be used
 
@@ -85,11 +86,15 @@ class WorkloadController:
             return LOOK_AGAIN
         job, workload = self._kind.job(resource), self._workload(resource)
         pods = [pod for pod in self._stores.pods.owned_by(resource) if labels.ATTEMPT in pod.metadata.labels]
-        is_active = any(pod.status.phase not in ENDED for pod in pods)
-        scope = job.spec.restart_scope or self._kind.restart_scope(job)
-        now = self._clock().replace(microsecond=0)
-        digest = workload_objects.digest(job)
-        observed = Observed(resource, self._queue(job), digest, workload, is_active, scope, now)
+        observed = Observed(
+            job=resource,
+            queue=self._queue(job),
+            pod_sets=workload_objects.digest(job),
+            workload=workload,
+            has_pods=any(pod.status.phase not in ENDED for pod in pods),
+            scope=job_scope(self._kind, job),
+            now=self._clock().replace(microsecond=0),
+        )
         await self._apply(job, workload, plan(observed))
         return None
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kubedl.api.conditions import find, is_true
-from kubedl.training.kueue.types import ResourceFlavor, Workload
+from kubedl.training.kueue.types import PodSetAssignment, ResourceFlavor, Workload
 
 Reason = tuple[str, str]  # reason and message
 
@@ -48,6 +48,14 @@ class Queue:
 
     def missing_flavors(self) -> set[str]:
         """The flavors of the admission that are not known yet."""
+        return {name for one in self._assignments for name in one.flavors.values()} - set(self.flavors)
+
+    def flavors_of(self, role: str) -> list[ResourceFlavor]:
+        """The flavors that a role was admitted to, by name."""
+        names = {name for one in self._assignments if one.name == role.lower() for name in one.flavors.values()}
+        return [self.flavors[name] for name in sorted(names)]
+
+    @property
+    def _assignments(self) -> tuple[PodSetAssignment, ...]:
         admission = self.workload.status.admission if self.workload is not None else None
-        assigned = admission.pod_set_assignments if admission is not None else ()
-        return {name for one in assigned for name in one.flavors.values()} - set(self.flavors)
+        return admission.pod_set_assignments if admission is not None else ()

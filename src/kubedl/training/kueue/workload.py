@@ -62,14 +62,11 @@ def digest(job: Job) -> str:
 
 def apply_admission(pod: Body, role: str, queue: Queue) -> None:
     """Send a pod to the nodes of the flavors that its role was admitted to."""
-    admission = queue.workload.status.admission if queue.workload is not None else None
-    assigned = admission.pod_set_assignments if admission is not None else ()
-    names = {name for one in assigned if one.name == role.lower() for name in one.flavors.values()}
     spec = pod["spec"]
-    for name in sorted(names):
-        flavor = queue.flavors[name].spec
-        spec["nodeSelector"] = {**(spec.get("nodeSelector") or {}), **flavor.node_labels}
-        spec["tolerations"] = [*(spec.get("tolerations") or ()), *(one.unpack() for one in flavor.tolerations)]
+    for flavor in queue.flavors_of(role):
+        tolerations = [one.unpack() for one in flavor.spec.tolerations]
+        spec["nodeSelector"] = {**(spec.get("nodeSelector") or {}), **flavor.spec.node_labels}
+        spec["tolerations"] = [*(spec.get("tolerations") or ()), *tolerations]
 
 
 def _pod_set(job: Job, role: JobRole) -> Body:
