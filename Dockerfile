@@ -1,9 +1,9 @@
-# The product's image: operator, packer and loader. amd64 and arm64:
+# The product's image: operator, packer, loader and recorder. amd64 and arm64:
 #   docker buildx build --platform linux/amd64,linux/arm64 --tag REGISTRY/kubedl:TAG --push .
 # `make images` builds the same from Debian packages, without a daemon and reproducibly.
 FROM python:3.13-slim AS packages
-COPY requirements/operator.txt /
-RUN pip install --no-cache-dir --no-compile --only-binary :all: --require-hashes --target /packages -r /operator.txt
+COPY requirements/image.txt /
+RUN pip install --no-cache-dir --no-compile --only-binary :all: --require-hashes --target /packages -r /image.txt
 
 FROM python:3.13-slim
 COPY --from=packages /packages /usr/local/lib/python3.13/site-packages

@@ -20,6 +20,7 @@ CHART_PROGRAMS := helm promtool
 CLUSTER_PROGRAMS := kueue
 INSTALL_IMAGES := base kubedl
 INSTALL_PROGRAMS := helm promtool prometheus
+RECORDER_PROGRAMS := helm prometheus minio otelcol
 SERVING_PROGRAMS := traefik metrics-server prometheus
 QUICKSTART_IMAGES := kubedl registry torch
 QUICKSTART_CLUSTER := make quickstart-cluster && eval "$$(make cluster-env)"
@@ -28,7 +29,7 @@ QUICKSTART_CLUSTER := make quickstart-cluster && eval "$$(make cluster-env)"
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := help
-.PHONY: help setup generate docs screenshots quickstart quickstart-cluster lock check test test-chart test-cluster test-e2e test-install test-serving bench bench-scale images release prepare cluster cluster-env cluster-down cluster-status changelog
+.PHONY: help setup generate docs screenshots quickstart quickstart-cluster lock check test test-chart test-history test-cluster test-e2e test-install test-recorder test-serving bench bench-scale images release prepare cluster cluster-env cluster-down cluster-status changelog
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9%-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -92,17 +93,24 @@ test-chart: $(VENV)/.installed ## Tests of the chart with Helm and promtool, no 
 	$(PYTHON) -m testbed tools $(CHART_PROGRAMS)
 	$(PYTEST) tests/chart $(PARALLEL)
 
+test-history: $(VENV)/.installed ## Tests of the history on real PostgreSQL and MariaDB, and on SQLite (under a minute)
+	$(PYTEST) tests/history
+
 test-cluster: $(VENV)/.installed ## Tests on a real control plane
 	$(PYTHON) -m testbed prepare --kwok 1 --programs $(CLUSTER_PROGRAMS)
 	$(PYTEST) tests/cluster $(PARALLEL)
 
 test-e2e: $(VENV)/.installed ## Tests on two real nodes with real containers
 	$(PYTHON) -m testbed prepare --nodes 2 --images $(E2E_IMAGES)
-	$(PYTEST) tests/e2e --ignore=tests/e2e/serving --ignore=tests/e2e/install $(PARALLEL)
+	$(PYTEST) tests/e2e --ignore=tests/e2e/serving --ignore=tests/e2e/install --ignore=tests/e2e/history $(PARALLEL)
 
 test-install: $(VENV)/.installed ## Tests of the chart on two real nodes: install, upgrade, failover, dashboard (ten minutes)
 	$(PYTHON) -m testbed prepare --nodes 2 --programs $(INSTALL_PROGRAMS) --images $(INSTALL_IMAGES)
 	$(PYTEST) tests/e2e/install
+
+test-recorder: $(VENV)/.installed ## Tests of the chart's recorder with real storage for logs and a real collector, which take minutes to build; not in CI
+	$(PYTHON) -m testbed prepare --nodes 2 --programs $(RECORDER_PROGRAMS) --images $(INSTALL_IMAGES)
+	$(PYTEST) tests/e2e/history
 
 test-serving: $(VENV)/.installed ## Tests of serving on two real nodes behind a real gateway, and of its metrics
 	$(PYTHON) -m testbed prepare --nodes 2 --programs $(SERVING_PROGRAMS) --images $(SERVING_IMAGES)

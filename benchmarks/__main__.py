@@ -10,7 +10,7 @@ import json
 import sys
 
 from benchmarks import failover, latency, report
-from benchmarks.creation import Figures, measure_all, summary
+from benchmarks.creation import PAIRS, Figures, measure_all, summary
 from benchmarks.environment import stage
 
 SIZES = (500, 2000)
@@ -29,6 +29,7 @@ def main() -> int:
     with stage() as cluster:
         for jobs in chosen.jobs:
             names = ["pods alone", *["bare", "operator"] * chosen.rounds, "kopf", "jobset"]
+            names += ["bare with gangs", "operator with gangs"] * chosen.rounds
             # As slow as it is, once is enough.
             names += ["jobset default"] if jobs == min(chosen.jobs) else []
             lines += [*creation_lines(jobs, measure_all(cluster, names, jobs)), ""]
@@ -52,12 +53,12 @@ def creation_lines(jobs: int, rows: list[Figures]) -> list[str]:
     figures = summary(rows)
     names = dict.fromkeys(str(row["contender"]) for row in rows)
     body = [[name, *(figures.get(f"{name} {figure}") for figure in FIGURES)] for name in names]
-    runs = "; ".join(f"{name} {_runs(rows, name)}" for name in ("bare", "operator"))
-    return [
-        *report.table([f"{jobs:,} jobs of 4 pods", *FIGURES], body),
-        "",
-        f"Operator ÷ bare: **{figures['operator/bare']}** (pods/s in turn: {runs}).",
-    ]
+    lines = report.table([f"{jobs:,} jobs of 4 pods", *FIGURES], body)
+    for figure, pair in PAIRS.items():
+        if figure in figures:
+            runs = "; ".join(f"{name} {_runs(rows, name)}" for name in pair)
+            lines += ["", f"{pair[1].capitalize()} ÷ {pair[0]}: **{figures[figure]}** (pods/s in turn: {runs})."]
+    return lines
 
 
 def _runs(rows: list[Figures], name: str) -> str:

@@ -33,9 +33,9 @@ from testbed.errors import TestbedError
 Figures = dict[str, float | int | str]
 Settled = Callable[[objects.Object, int], bool]
 
-SCRIPTS = {"pods alone": "pods", "bare": "bare"}
+SCRIPTS = {"pods alone": "pods", "bare": "bare", "bare with gangs": "gang"}
 NAMES = (*SCRIPTS, *CONTENDERS)
-PAIR = ("bare", "operator")
+PAIRS = {"operator/bare": ("bare", "operator"), "with gangs": ("bare with gangs", "operator with gangs")}
 SLOWEST = 5.0  # pods a second, below which a contender is given up
 MEGABYTE = 1_000_000
 
@@ -71,14 +71,15 @@ def summary(rows: Sequence[Figures]) -> Figures:
             numbers = [value for value in values if not isinstance(value, str)]
             if numbers:
                 figures[f"{name} {figure}"] = round(statistics.median(numbers), 3)
-    if ratios := _ratios(rows):
-        figures["operator/bare"] = round(statistics.median(ratios), 3)
+    for figure, pair in PAIRS.items():
+        if ratios := _ratios(rows, pair):
+            figures[figure] = round(statistics.median(ratios), 3)
     return figures
 
 
-def _ratios(rows: Sequence[Figures]) -> list[float]:
+def _ratios(rows: Sequence[Figures], pair: tuple[str, str]) -> list[float]:
     """The operator's speed by that of the script just before it: the machine's own changes from minute to minute."""
-    pairs = [(script, run) for script, run in pairwise(rows) if (script["contender"], run["contender"]) == PAIR]
+    pairs = [(script, run) for script, run in pairwise(rows) if (script["contender"], run["contender"]) == pair]
     return [float(run["pods/s"]) / float(script["pods/s"]) for script, run in pairs]
 
 
@@ -110,7 +111,7 @@ def _script(cluster: Cluster, name: str, size: tuple[int, int], directory: Path)
                 raise TestbedError(f"the script ended with {code}: {process.tail()}")
 
         before = control_plane.used(cluster)
-        settling = (objects.jobs_path(namespace), objects.settled) if name == "bare" else None
+        settling = (objects.jobs_path(namespace), objects.settled) if name != "pods alone" else None
         ended = asyncio.run(_clock(cluster, namespace, size, settling, load))
         said = json.loads(process.log().splitlines()[-1])
         return _row(size, ended - said["began"], said["cpu seconds"], _spent(cluster, before))

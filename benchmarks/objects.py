@@ -12,6 +12,7 @@ Object = dict[str, Any]
 
 GROUP, VERSION, KIND, PLURAL = "training.kubedl.io", "v1alpha1", "TFJob", "tfjobs"
 ROLE, CONTAINER, PORT_NAME, PORT = "Worker", "tensorflow", "tfjob-port", 2222
+POD_GROUP = "scheduling.k8s.io/v1alpha2"
 GATES = [{"name": "benchmark.kubedl.io/never"}]
 
 
@@ -33,6 +34,17 @@ def pods_path(namespace: str) -> str:
 
 def services_path(namespace: str) -> str:
     return f"/api/v1/namespaces/{namespace}/services"
+
+
+def pod_groups_path(namespace: str) -> str:
+    return f"/apis/{POD_GROUP}/namespaces/{namespace}/podgroups"
+
+
+def gang_job(number: int, pods: int) -> Object:
+    """A TFJob whose pods start together."""
+    made = job(number, pods)
+    made["spec"]["schedulingPolicy"] = {"gangScheduler": "native"}
+    return made
 
 
 def job(number: int, pods: int) -> Object:
@@ -72,6 +84,23 @@ def service(owner: Object) -> Object:
             "ports": [{"name": PORT_NAME, "port": PORT}],
         },
     }
+
+
+def pod_group(owner: Object, pods: int) -> Object:
+    """The group of a job's pods, as the operator declares it."""
+    return {
+        "apiVersion": POD_GROUP,
+        "kind": "PodGroup",
+        "metadata": _metadata(owner, owner["metadata"]["name"]) | {"labels": _labels(owner)},
+        "spec": {"schedulingPolicy": {"gang": {"minCount": pods}}},
+    }
+
+
+def gang_pod(owner: Object, index: int, pods: int) -> Object:
+    """One member of the group."""
+    made = pod(owner, index, pods)
+    made["spec"]["schedulingGroup"] = {"podGroupName": owner["metadata"]["name"]}
+    return made
 
 
 def pod(owner: Object, index: int, pods: int) -> Object:

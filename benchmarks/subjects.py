@@ -125,6 +125,7 @@ _OPERATOR = Contender("operator", USER, operator, objects.jobs_path, objects.job
 _JOBSET = Contender("jobset", "jobset", jobset, jobset_path, jobset_job, jobset_settled)
 CONTENDERS = {
     "operator": _OPERATOR,
+    "operator with gangs": replace(_OPERATOR, name="operator with gangs", job=objects.gang_job),
     "kopf": replace(_OPERATOR, name="kopf", user="kopf", running=kopf),
     # By default the Job controller may make 20 calls a second, which would be all that is measured.
     "jobset": replace(_JOBSET, control_plane=control_plane.hurrying),

@@ -7,6 +7,7 @@ import yaml
 
 from devtools.dashboard import dashboard
 from devtools.flags import OF_THE_CHART, Flag, flags, rules
+from devtools.history_dashboard import HISTORY_BOARD
 from kubedl.entrypoints.manifests import chart_files
 
 CHART = "chart"
@@ -22,6 +23,7 @@ def generated(deploy: Path) -> dict[str, str]:
     return {
         **{f"{CHART}/files/{name}": text for name, text in chart_files().items()},
         f"{CHART}/files/dashboard.json": dashboard(),
+        f"{CHART}/files/dashboard-history.json": dashboard(HISTORY_BOARD, "kubedl-history", "KubeDL history"),
         f"{CHART}/files/flags.yaml": yaml.safe_dump({flag.key: flag.name for flag in chosen}),
         f"{CHART}/values.yaml": values(_text(chart / "values.yaml"), chosen),
         f"{CHART}/values.schema.json": schema(_text(chart / "values.schema.json"), chosen),

@@ -1,7 +1,7 @@
-"""The Grafana dashboard of the chart, generated from a list of panels; each has data as soon as an operator runs."""
+"""Grafana dashboards, generated from lists of panels, and that of the operator; each has data as soon as it runs."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +25,9 @@ class Panel:
     stacked: bool = False
 
 
-BOARD: dict[str, Sequence[Panel]] = {
+Board = Mapping[str, Sequence[Panel]]  # rows of panels
+
+BOARD: Board = {
     "Work": (
         Panel(
             "Jobs by state",
@@ -181,16 +183,16 @@ BOARD: dict[str, Sequence[Panel]] = {
 }
 
 
-def panels() -> list[Panel]:
+def panels(board: Board = BOARD) -> list[Panel]:
     """Return all panels."""
-    return [panel for row in BOARD.values() for panel in row]
+    return [panel for row in board.values() for panel in row]
 
 
-def dashboard() -> str:
-    """Return the dashboard as JSON for Grafana."""
+def dashboard(rows: Board = BOARD, uid: str = "kubedl", title: str = "KubeDL") -> str:
+    """Return a dashboard as JSON for Grafana."""
     drawn: list[dict[str, Any]] = []
     y = 0
-    for name, row in BOARD.items():
+    for name, row in rows.items():
         drawn.append({"type": "row", "title": name, "id": len(drawn) + 1, "gridPos": _place(0, y, 24, 1), "panels": []})
         y += 1
         for number, panel in enumerate(row):
@@ -199,8 +201,8 @@ def dashboard() -> str:
         y += (len(row) + 2) // 3 * HEIGHT
     source = {"name": "source", "type": "datasource", "query": "prometheus", "label": "Prometheus"}
     board = {
-        "uid": "kubedl",
-        "title": "KubeDL",
+        "uid": uid,
+        "title": title,
         "tags": ["kubedl"],
         "schemaVersion": 39,
         "refresh": "30s",

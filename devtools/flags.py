@@ -34,6 +34,8 @@ LIMITS: Mapping[str, Mapping[str, Any]] = {
     "--node-grace-seconds": {"minimum": 0},
     "--max-lost-nodes-percent": {"minimum": 0, "maximum": 100},
     "--settle-seconds": {"minimum": 0},
+    "--hostnetwork-port-range": {"pattern": "^([0-9]{1,5}-[0-9]{1,5})?$"},
+    "--gang-release-seconds": POSITIVE,
     "--cluster-domain": {"pattern": f"^({SUBDOMAIN})?$"},
     "--inference-domain": {"pattern": f"^({SUBDOMAIN})?$"},
     "--packer-pull-secrets": {"pattern": f"^({NAME}(, *{NAME})*)?$"},

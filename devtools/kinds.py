@@ -35,7 +35,7 @@ def describe_kinds() -> str:
         "every field. Lines are those of the module that declares the kind.\n\n"
         f"{table(HEAD, rows)}\n"
         "Other kinds: [Model](kinds/model.md), [ModelVersion](kinds/modelversion.md), "
-        "[Inference](kinds/inference.md) and [CacheBackend](kinds/cachebackend.md).\n"
+        "[Inference](kinds/inference.md), [CacheBackend](kinds/cachebackend.md) and [Cron](kinds/cron.md).\n"
     )
 
 

@@ -33,10 +33,11 @@ def main() -> int:
 
 
 def targets(root: Path) -> dict[str, list[str]]:
-    """Lock file → what goes into it: one per extra, and one for developers, who need the operator's and its peers'."""
+    """Lock file → what goes into it: one per extra, and one for developers, who run all of it and its peers."""
     extras = _project(root)["project"]["optional-dependencies"]
-    developers = ["--extra", "operator", "--group", "dev", "--group", "bench"]
-    return {name: ["--extra", name] for name in extras} | {"dev": developers}
+    developers = ["--extra", "operator", "--extra", "history", "--group", "dev", "--group", "bench"]
+    image = ["--extra", "operator", "--extra", "history"]  # one image for all processes of a cluster
+    return {name: ["--extra", name] for name in extras} | {"image": image, "dev": developers}
 
 
 def current(root: Path, name: str) -> bool:

@@ -1,11 +1,14 @@
-"""The generated pages of docs/, from the code they describe; `--check` finds drift."""
+"""The generated pages of docs/ and the help of the command line, from the code they describe; `--check` finds drift."""
 
 import argparse
 import re
 import sys
 from pathlib import Path
 
+from devtools.cli_help import describe_cli, kinds_of_submit, static_help
 from devtools.flags import describe_flags
+from devtools.gang_matrix import PAGE as GANG_PAGE
+from devtools.gang_matrix import describe_gangs
 from devtools.kind_pages import describe_each_kind
 from devtools.kinds import describe_kinds
 from devtools.metrics import describe_metrics
@@ -39,7 +42,9 @@ def main() -> int:
 def pages(root: Path) -> dict[Path, str]:
     """Every generated page and its text."""
     texts = {
+        "cli": describe_cli(),
         "flags": describe_flags(),
+        GANG_PAGE: describe_gangs(),
         "kinds": describe_kinds(),
         "metrics": describe_metrics(),
         "testbed": describe_testbed(),
@@ -47,7 +52,10 @@ def pages(root: Path) -> dict[Path, str]:
     }
     texts |= {f"kinds/{name}": text for name, text in describe_each_kind().items()}
     made = {f"reference/{name}": text for name, text in texts.items()} | {"troubleshooting/reasons": describe_reasons()}
-    return {root / "docs" / f"{name}.md": _noticed(text) for name, text in made.items()}
+    files = {root / "docs" / f"{name}.md": _noticed(text) for name, text in made.items()}
+    cli = root / "src" / "kubedl" / "cli"
+    files[cli / "submit" / "kinds.json"] = kinds_of_submit()
+    return files | {cli / "help" / name: text for name, text in static_help().items()}
 
 
 def _noticed(text: str) -> str:
@@ -80,8 +88,8 @@ def describe_testbed() -> str:
         "`testbed/images/definitions/<name>.toml`, and `deploy/image/kubedl.toml` of the product's own.\n\n"
         f"{table(('image', 'what is in it'), described)}\n"
         f"## Instances\n\nUp to {INSTANCES} test beds of up to {NODES} real nodes run side by side; "
-        "instance `i` (`INSTANCE=i`) uses the addresses below. `.ci/run` takes instance 4 and the proofs 5 to 7; "
-        "0 to 3 are yours.\n\n"
+        "instance `i` (`INSTANCE=i`) uses the addresses below. `.ci/run` takes instances 3 and 4, the proofs 5 to 7; "
+        "0 to 2 are yours.\n\n"
         f"{table(('what', 'where', 'instance 0'), addresses)}"
     )
 

@@ -74,7 +74,10 @@ def manifests(helm: str, number: str) -> str:
 def write_image(directory: Path, archive: Path, number: str) -> None:
     """The image of each architecture in one OCI archive, and beside it what each is made of."""
     if not INTERPRETER.exists():
-        raise TestbedError(f"{INTERPRETER} is missing: programs for arm64 run under qemu-user-static (binfmt_misc)")
+        raise TestbedError(
+            f"{INTERPRETER} is missing: programs for arm64 run under qemu-user-static; "
+            f"mount -t binfmt_misc binfmt_misc {INTERPRETER.parent} && update-binfmts --enable {INTERPRETER.name}"
+        )
     images = Cluster(report=_say).images
     layouts = {architecture: images.ensure("kubedl", architecture) for architecture in ARCHITECTURES}
     for architecture, layout in layouts.items():

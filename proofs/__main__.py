@@ -18,6 +18,7 @@ from pathlib import Path
 from proofs.claims import Claim, Value, at_size, load, result
 from proofs.report import Row, write
 from proofs.result_cache import Kept
+from proofs.seed import seed
 
 ROOT = Path(__file__).parents[1]
 FAILED = '"its command ended'
@@ -32,7 +33,10 @@ def main() -> int:
     parser.add_argument("--resume", action="store_true", help="do not repeat what was measured of this very code")
     parser.add_argument("--only", default="", help="measure only commands that contain this, and write no page")
     arguments = parser.parse_args()
-    claims = [claim for claim in at_size(load(arguments.area), arguments.size) if arguments.only in claim.command]
+    claims = at_size(load(arguments.area), arguments.size, seed())
+    claims = [claim for claim in claims if arguments.only in claim.command]
+    if arguments.size == "small":
+        print(f"sampled commands are drawn by SEED={seed()}", flush=True)
     kept = Kept(ROOT, arguments.size)
     outputs: dict[str, str] = {}
     rows = []

@@ -6,6 +6,7 @@ which a claim takes one by name. Claims that name the same command share one run
 
 import json
 import operator
+import random
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -28,6 +29,7 @@ class Claim:
     unit: str = ""
     value: str = ""  # which of the command's results, if it prints several
     small: bool = True  # whether CI measures it too, at a small size
+    sampled: bool = False  # CI measures one of an area's sampled commands, another one with each commit
     small_bar: str = ""  # for seconds: a wider bar in CI, whose machine may be busy with other things
 
     def met(self, measured: Value) -> bool:
@@ -38,14 +40,17 @@ class Claim:
         return COMPARISONS[comparison](float(measured), float(bound))
 
 
-def at_size(claims: list[Claim], size: str) -> list[Claim]:
-    """The claims that are measured at a size, with the bars of that size."""
+def at_size(claims: list[Claim], size: str, seed: str = "") -> list[Claim]:
+    """The claims that are measured at a size, with the bars of that size; a seed draws one of the sampled."""
     if size == "full":
         return claims
+    small = [claim for claim in claims if claim.small and not claim.command.startswith(TEST)]
+    sampled = sorted({claim.command for claim in small if claim.sampled})
+    drawn = random.Random(seed).choice(sampled) if sampled else ""  # noqa: S311 - no secret
     return [
         replace(claim, bar=claim.small_bar or claim.bar)
-        for claim in claims
-        if claim.small and not claim.command.startswith(TEST)
+        for claim in small
+        if not claim.sampled or claim.command == drawn
     ]
 
 

@@ -15,7 +15,18 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from testbed import cleanup, gateway, kueue, locks, metrics_server, network, processes, tools
+from testbed import (
+    cleanup,
+    coscheduling,
+    gateway,
+    kueue,
+    locks,
+    metrics_server,
+    network,
+    processes,
+    tools,
+    volcano,
+)
 from testbed.api import Api, is_true
 from testbed.components import Parts
 from testbed.errors import TestbedError
@@ -73,6 +84,16 @@ class Cluster:
         """Make sure that jobs can be queued."""
         tools.binary(kueue.PROGRAM)
         self._add(kueue.PROGRAM, self._start_kueue)
+
+    def add_coscheduling(self) -> None:
+        """Make sure that a scheduler with the Coscheduling plugin runs beside the cluster's."""
+        tools.binary(coscheduling.PROGRAM)
+        self._add(coscheduling.PROGRAM, self._start_coscheduling)
+
+    def add_volcano(self) -> None:
+        """Make sure that Volcano runs beside the cluster's scheduler."""
+        tools.binaries((volcano.CONTROLLERS, volcano.SCHEDULER))
+        self._add(volcano.COMPONENTS, self._start_volcano)
 
     def down(self, unless: Callable[[], bool] | None = None) -> None:
         """End the cluster and remove every trace of it.
@@ -159,12 +180,22 @@ class Cluster:
         self.install_custom_resources(kueue.PROGRAM)
         self.parts.add_kueue()
 
-    def _add(self, component: str, start: Callable[[], None]) -> None:
+    def _start_coscheduling(self) -> None:
+        self.install_custom_resources(coscheduling.PROGRAM)
+        self.parts.add_coscheduling()
+
+    def _start_volcano(self) -> None:
+        for files in ("crds", "flows"):  # its controllers wait for the latter, and open no queue before
+            self.define(tools.module_files(volcano.TOOL, files))
+        self.parts.add_volcano()
+
+    def _add(self, components: str | tuple[str, ...], start: Callable[[], None]) -> None:
+        added = (components,) if isinstance(components, str) else components
         with self._calm(), self._locked():
             record = self.record
-            if component not in record.beside:
+            if not set(added) <= set(record.beside):
                 start()
-                self._written(replace(record, beside=(*record.beside, component)))
+                self._written(replace(record, beside=(*record.beside, *added)))
 
     def _serves(self, name: str) -> bool:
         """Whether a kind is found and told of to who asks what there is: that comes a moment after its definition."""

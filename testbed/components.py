@@ -9,7 +9,19 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 
-from testbed import controlplane, dns_and_registry, gateway, kueue, kwok, metrics_server, network, node, tools
+from testbed import (
+    controlplane,
+    coscheduling,
+    dns_and_registry,
+    gateway,
+    kueue,
+    kwok,
+    metrics_server,
+    network,
+    node,
+    tools,
+    volcano,
+)
 from testbed.api import Api, Object, is_true
 from testbed.controlplane import ControlPlane
 from testbed.images import Images
@@ -127,6 +139,17 @@ class Parts:
 
     def start_kueue(self) -> None:
         kueue.start(self.instance, self.authority, self.api, tools.binary(kueue.PROGRAM, self._report))
+
+    def add_coscheduling(self) -> None:
+        """A scheduler with Coscheduling; its definitions are installed."""
+        coscheduling.publish(self.authority, self.api)
+        coscheduling.start(self.instance, self.authority, tools.binary(coscheduling.PROGRAM, self._report))
+
+    def add_volcano(self) -> None:
+        """Volcano; its definitions are installed."""
+        volcano.publish(self.authority, self.api)
+        programs = tools.binaries((volcano.CONTROLLERS, volcano.SCHEDULER), self._report)
+        volcano.start(self.instance, self.authority, self.api, programs)
 
     def wait_ready(self, nodes: int, deadline: float) -> None:
         """Wait until real nodes 1 to `nodes` say Ready."""

@@ -32,6 +32,10 @@ omitStages: [RequestReceived]
 rules:
 - level: Metadata
   userGroups: ["{AUDITED}", "system:serviceaccounts:{AUDITED_NAMESPACE}"]
+- level: RequestResponse  # who holds quota can be told from the log
+  omitManagedFields: true
+  verbs: [create, update, patch, delete]
+  resources: [{{group: kueue.x-k8s.io, resources: [workloads, workloads/status]}}]
 - {{level: None, userGroups: ["system:serviceaccounts:kube-system"], verbs: [get, list, watch]}}
 - {{level: None, userGroups: ["system:serviceaccounts:kube-system"], resources: [{{group: coordination.k8s.io}}]}}
 - {{level: Metadata, userGroups: ["system:serviceaccounts"]}}

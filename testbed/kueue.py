@@ -1,8 +1,11 @@
-"""Quota and queues: the real Kueue as a host process, without webhooks, and its visibility API behind an APIService.
+"""Quota and queues: the real Kueue as a host process, and its visibility API behind an APIService.
+
+Its webhooks are called for namespaces that have a label, so that no other pod waits for it.
 
 With certificates of its own it reads two of them from fixed paths, so it runs in a root directory that has just these.
 """
 
+import base64
 import json
 import shutil
 from pathlib import Path
@@ -19,6 +22,8 @@ USER = "testbed:kueue"
 GROUP = "kueue.x-k8s.io"
 VISIBILITY, PORT = "v1beta2.visibility.kueue.x-k8s.io", 4444
 NAMESPACE = "kueue-system"
+DISPATCHED = "PyTorchJob.v1alpha1.training.kubedl.io"  # to other clusters
+INTERCEPTED = "testbed.kubedl.io/kueue"  # label of namespaces whose pods Kueue admits by itself
 CERTIFICATES = ("etc/kueue/metrics/certs", "visibility", "webhook")
 READ = ["get", "list", "watch"]
 WRITE = [*READ, "create", "update", "patch", "delete"]
@@ -34,11 +39,14 @@ def publish(instance: Instance, authority: Authority, api: Api) -> None:
         USER,
         [
             rule(GROUP, [*own, *parts], WRITE),
-            rule("", ["namespaces", "nodes", "pods", "limitranges", "secrets"], READ),
+            rule("", ["namespaces", "nodes", "limitranges", "secrets"], READ),
+            rule("", ["pods", "pods/status", "pods/finalizers"], [*READ, "update", "patch", "delete"]),
             rule("", ["events"], ["create", "patch", "update"]),
             rule("scheduling.k8s.io", ["priorityclasses"], READ),
             rule("node.k8s.io", ["runtimeclasses"], READ),
-            rule("batch", ["jobs"], READ),  # watched, although no integration is on
+            rule("batch", ["jobs", "jobs/status", "jobs/finalizers"], [*READ, "update", "patch", "delete"]),
+            rule("apps", ["deployments", "replicasets"], READ),
+            rule("training.kubedl.io", ["pytorchjobs", "pytorchjobs/status"], [*READ, "patch"]),
             rule("flowcontrol.apiserver.k8s.io", ["flowschemas", "prioritylevelconfigurations"], READ),
             rule("authentication.k8s.io", ["tokenreviews"], ["create"]),
             rule("authorization.k8s.io", ["subjectaccessreviews"], ["create"]),
@@ -50,6 +58,7 @@ def publish(instance: Instance, authority: Authority, api: Api) -> None:
     host = f"{PROGRAM}.kube-system.svc"
     authority.issue(PROGRAM, Identity(USER, addresses=(instance.gateway,), hosts=(host,)))
     aggregated_api.publish(instance, api, PROGRAM, VISIBILITY, PORT)
+    _intercept(instance, authority, api)
 
 
 def start(instance: Instance, authority: Authority, api: Api, program: Path) -> None:
@@ -75,6 +84,29 @@ def start(instance: Instance, authority: Authority, api: Api, program: Path) -> 
     until("Kueue's visibility API", answers, deadline=60)
 
 
+def _intercept(instance: Instance, authority: Authority, api: Api) -> None:
+    """Call Kueue for Deployments and pods of namespaces with the label INTERCEPTED."""
+    server = f"https://{instance.gateway}:{instance.loopback_port(22)}"
+    bundle = base64.b64encode(authority.certificate.read_bytes()).decode()
+
+    def webhook(name: str, path: str, group: str, resource: str, verbs: list[str]) -> Object:
+        return {
+            "name": f"{name}.{GROUP}",
+            "clientConfig": {"url": f"{server}/{path}", "caBundle": bundle},
+            "rules": [{"apiGroups": [group], "apiVersions": ["v1"], "operations": verbs, "resources": [resource]}],
+            "namespaceSelector": {"matchExpressions": [{"key": INTERCEPTED, "operator": "Exists"}]},
+            "admissionReviewVersions": ["v1"],
+            "sideEffects": "None",
+        }
+
+    hooks = [
+        webhook("pod", "mutate--v1-pod", "", "pods", ["CREATE"]),
+        webhook("deployment", "mutate-apps-v1-deployment", "apps", "deployments", ["CREATE", "UPDATE"]),
+    ]
+    path = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+    api.create(path, {"metadata": {"name": PROGRAM}, "webhooks": hooks})
+
+
 def _settings(instance: Instance) -> Object:
     return {
         "apiVersion": "config.kueue.x-k8s.io/v1beta2",
@@ -82,10 +114,12 @@ def _settings(instance: Instance) -> Object:
         "namespace": NAMESPACE,
         "health": {"healthProbeBindAddress": f"127.0.0.1:{instance.loopback_port(20)}"},
         "metrics": {"bindAddress": f"127.0.0.1:{instance.loopback_port(21)}"},
-        "webhook": {"host": "127.0.0.1", "port": instance.loopback_port(22), "certDir": "/webhook"},
+        "webhook": {"host": instance.gateway, "port": instance.loopback_port(22), "certDir": "/webhook"},
         "visibilityServer": {"bindAddress": instance.gateway, "bindPort": PORT},
         "leaderElection": {"leaderElect": False},
         "internalCertManagement": {"enable": False},
         "clientConnection": {"qps": 300, "burst": 500},
-        "integrations": {"frameworks": [], "externalFrameworks": []},
+        "fairSharing": {"preemptionStrategies": ["LessThanOrEqualToFinalShare", "LessThanInitialShare"]},
+        "multiKueue": {"externalFrameworks": [{"name": DISPATCHED}], "gcInterval": "1m"},
+        "integrations": {"frameworks": ["batch/job", "deployment", "pod"], "externalFrameworks": []},
     }

@@ -7,6 +7,8 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import yaml
+
 from testbed import dns_and_registry, processes, tools
 from testbed.api import Api, Object, is_true
 from testbed.controlplane import NODE_GRACE
@@ -18,6 +20,7 @@ from testbed.waiting import until
 LABEL = "type"
 KIND = "kwok"
 SELECTOR = f"{LABEL}%3D{KIND}"
+ENDS_AFTER = "testbed.kubedl.io/ends-after"  # annotation of a pod: "2s"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 # By default kwok brings four pods to life at a time, which on a busy machine is ten a second.
 OPTIONS = {
@@ -46,7 +49,7 @@ def start(instance: Instance, authority: Authority, api: Api, program: Path) -> 
     """The kwok controller."""
     _release_nodes(api)
     settings = instance.state / "kwok.yaml"
-    settings.write_text("\n---\n".join([json.dumps(OPTIONS), *(file.read_text() for file in _stage_files())]))
+    settings.write_text("\n---\n".join([json.dumps(OPTIONS), *_stages()]))
     command = [
         str(program),
         f"--kubeconfig={authority.kubeconfig('kwok')}",
@@ -73,11 +76,25 @@ def _release_nodes(api: Api) -> None:
         api.delete(f"{LEASES}/{node['metadata']['name']}")
 
 
-def _stage_files() -> list[Path]:
-    """kwok's own stages: nodes that stay alive by their lease, pods that run until they are deleted."""
+def _stages() -> list[str]:
+    """kwok's own: nodes that stay alive by their lease; pods that run until they are deleted, or as long as they say.
+
+    Its own stage ends the pods of every Job at once, and no others.
+    """
     directory = tools.module_files("kwok", "stages")
     chosen = ("node/fast", "node/heartbeat-with-lease", "pod/fast")
-    return [file for stage in chosen for file in sorted((directory / stage).glob("*-*.yaml"))]
+    files = [file for stage in chosen for file in sorted((directory / stage).glob("*-*.yaml"))]
+    return [_ending(file.read_text()) if file.stem == "pod-complete" else file.read_text() for file in files]
+
+
+def _ending(stage: str) -> str:
+    """kwok's stage of pods that end well, for pods with the annotation."""
+    made: Object = yaml.safe_load(stage)
+    says = f'.metadata.annotations["{ENDS_AFTER}"]'
+    kept = [one for one in made["spec"]["selector"]["matchExpressions"] if "ownerReferences" not in one["key"]]
+    made["spec"]["selector"]["matchExpressions"] = [*kept, {"key": says, "operator": "Exists"}]
+    made["spec"]["delay"] = {"durationFrom": {"expressionFrom": says}}
+    return json.dumps(made)  # JSON is YAML
 
 
 def _ready(api: Api) -> int:

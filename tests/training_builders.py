@@ -187,9 +187,17 @@ class PodBuilder:
     def succeeded(self, at: float = 0) -> "PodBuilder":
         return self._ended("Succeeded", 0, at)
 
-    def failed(self, code: int, at: float = 0, *, reason: str = "", why: str = "Error") -> "PodBuilder":
+    def failed(
+        self, code: int, at: float = 0, *, reason: str = "", why: str = "Error", message: str = ""
+    ) -> "PodBuilder":
         """Its main container ended with this code; `reason` is the kubelet's about the pod, `why` about the code."""
-        return self._ended("Failed", code, at, reason=reason, why=why)
+        return self._ended("Failed", code, at, reason=reason, why=why, message=message)
+
+    def crashed(self, code: int, at: float = 0, *, why: str = "Error") -> "PodBuilder":
+        """Its main container ended with this code before the kubelet restarted it in place."""
+        ended = Terminated(exit_code=code, reason=why, finished_at=after(at))
+        state = ContainerStatus(name=self.job.kind.container, last_state=ContainerState(terminated=ended))
+        return self._status(container_statuses=(state,))
 
     def failed_before(self, code: int, name: str, at: float = 0, *, why: str = "Error") -> "PodBuilder":
         """An init container ended with this code, so the main one never ran."""
@@ -256,8 +264,10 @@ class PodBuilder:
         counted = tuple(msgspec.structs.replace(one, restart_count=self.restarts) for one in known)
         return msgspec.structs.replace(self.status, container_statuses=counted)
 
-    def _ended(self, phase: str, code: int, at: float, *, reason: str = "", why: str = "Completed") -> "PodBuilder":
-        ended = Terminated(exit_code=code, reason=why, finished_at=after(at))
+    def _ended(
+        self, phase: str, code: int, at: float, *, reason: str = "", why: str = "Completed", message: str = ""
+    ) -> "PodBuilder":
+        ended = Terminated(exit_code=code, reason=why, message=message, finished_at=after(at))
         container = ContainerStatus(name=self.job.kind.container, state=ContainerState(terminated=ended))
         return self._status(phase=phase, reason=reason, container_statuses=(container,)).condition("Ready", "False")
 

@@ -87,7 +87,7 @@ def writes(cluster: Cluster, user: str, since: datetime.datetime, *, leases: boo
 
     Those to Leases are signs of life; they are told if asked for.
     """
-    found = (write for file in _files(cluster, since) for write in read(file, user))
+    found = (write for file in files(cluster, since) for write in read(file, user))
     return [write for write in found if write.at >= since and (leases or write.resource != LEASES)]
 
 
@@ -95,7 +95,7 @@ def requests(cluster: Cluster, *marks: str, since: datetime.datetime = EVER) -> 
     """What was asked of this cluster, since then, by users whose name contains one of these."""
     wanted = [mark.encode() for mark in marks]
     found: set[Request] = set()
-    for file in _files(cluster, since):
+    for file in files(cluster, since):
         with file.open("rb") as lines:
             for line in lines:
                 if any(mark in line for mark in wanted) and line.endswith(b"\n"):
@@ -129,7 +129,7 @@ def _request(event: _Event) -> Request:
     return Request(event.user.username, target.api_group, resource, event.verb, event.response_status.code, groups)
 
 
-def _files(cluster: Cluster, since: datetime.datetime) -> list[Path]:
+def files(cluster: Cluster, since: datetime.datetime) -> list[Path]:
     """With anything of that time; rotated ones first, which are named by their time."""
     log = cluster.audit_log
     rotated = sorted(log.parent.glob(f"{log.stem}-*{log.suffix}"))

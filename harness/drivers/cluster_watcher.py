@@ -28,6 +28,7 @@ FOLLOWED = {
     "pods": f"/api/v1/pods?{LABELLED}",
     "services": f"/api/v1/services?{LABELLED}",
     "cachebackends": "/apis/cache.kubedl.io/v1alpha1/cachebackends?",
+    "crons": "/apis/apps.kubedl.io/v1alpha1/crons?",
     "models": f"{MODEL}/models?",
     "modelversions": f"{MODEL}/modelversions?",
     "builds": "/api/v1/pods?labelSelector=model.kubedl.io/version-uid",
@@ -47,7 +48,7 @@ Objects = dict[tuple[str, str], Object]
 
 
 class ClusterWatcher:
-    """Follows jobs, caches, models, Inferences, and what is made for each of them, in all namespaces."""
+    """Follows jobs, Crons, caches, models, Inferences, and what is made for each of them, in all namespaces."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.connection = Connection(cluster)

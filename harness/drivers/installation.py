@@ -49,8 +49,9 @@ class Installation:
 
     def install(self, chart: Path = CHART, image: str = "") -> None:
         """A chart, with an image: by default the one of this code."""
+        values = {**self.values, **self._image(image)}  # which may be built first
         began = time.monotonic()
-        self.helm.install(RELEASE, NAMESPACE, {**self.values, **self._image(image)}, chart)
+        self.helm.install(RELEASE, NAMESPACE, values, chart)
         self.seconds = time.monotonic() - began
 
     def upgrade(self, chart: Path = CHART, image: str = "") -> None:

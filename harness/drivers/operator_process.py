@@ -19,6 +19,7 @@ from harness.drivers.process import Process
 from testbed import locks
 from testbed.cluster import Cluster
 from testbed.http import answers
+from testbed.instance import chosen_index
 from testbed.pki import Identity, write_kubeconfig
 from testbed.waiting import until
 
@@ -28,7 +29,7 @@ ROOT = Path(__file__).parents[2]
 CUSTOM_RESOURCES = ROOT / "deploy" / "chart" / "files" / "crds"
 READY_DEADLINE = 30.0
 PORTS = range(24_000, 32_000)  # below those that the kernel gives to outgoing connections
-WORKERS = 8  # test processes at a time, at most, that share them out
+WORKERS = 8  # test processes at a time, at most, that share them out: half of them for odd instances
 
 _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 _given_ports: set[int] = set()
@@ -143,7 +144,7 @@ def samples(text: str) -> dict[str, float]:
 def free_port() -> int:
     """A loopback port that nobody listens on; this process never gives it out twice.
 
-    Nor does another test process of the same run: who asks for one listens on it only later. Drawn at random, for the
+    Nor does another test process at the same time: who asks for one listens on it only later. Drawn at random, for the
     sake of other runs.
     """
     dice = random.Random(os.urandom(8))  # noqa: S311 not a secret; and not the seed that a test may have fixed
@@ -157,5 +158,5 @@ def free_port() -> int:
 
 
 def _worker() -> int:
-    """Which of several test processes this is; 0 if there is one alone."""
-    return int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    """Which of several test processes this is, also of those that test another cluster at the same time."""
+    return int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) + WORKERS // 2 * (chosen_index() % 2)

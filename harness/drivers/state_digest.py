@@ -15,7 +15,10 @@ from testbed.api import Object
 # Anything in a status that is a moment; that it is there is part of the state, when it was is not.
 MOMENTS = frozenset(
     {"lastTransitionTime", "startTime", "completionTime", "lastUsedTime", "finishTime", "since", "stepSince"}
+    | {"lastScheduleTime", "nextScheduleTime", "created", "finished"}
 )
+# Of the last failure: what was seen of it depends on when an operator looked, which is later after a crash.
+AS_SEEN = frozenset({"followers", "message", "node", "time"})
 UIDS = ("training.kubedl.io/job-uid", "model.kubedl.io/version-uid", "serving.kubedl.io/inference-uid")  # labels
 # Names that end with a uid or a part of one: versions that a job left, their builds, claims.
 PASSING = re.compile(r"((?:image-build-)?mv-.+)-[0-9a-f]{5}|(mv-pvc)-[0-9a-f-]{36}")
@@ -36,6 +39,7 @@ def digest(watcher: ClusterWatcher, namespace: str) -> Object:
     return {
         "jobs": {name: of_job(body) for name, body in jobs.items()},
         "caches": {name: of_job(body) for name, body in watcher.all("cachebackends", namespace).items()},
+        "crons": {name: of_cron(body) for name, body in watcher.all("crons", namespace).items()},
         "models": {name: of_job(body) for name, body in watcher.all("models", namespace).items()},
         "versions": {lasting(name): of_version(body, owners) for name, body in versions.items()},
         "builds": {lasting(name): of_pod(body, owners) for name, body in watcher.all("builds", namespace).items()},
@@ -53,7 +57,18 @@ def digest(watcher: ClusterWatcher, namespace: str) -> Object:
 
 def of_job(body: Object) -> Object:
     """What the user asked for by version, and what the operator says about it."""
-    return {"generation": body["metadata"]["generation"], "status": timeless(body.get("status") or {})}
+    status = timeless(body.get("status") or {})
+    for name in AS_SEEN & (status.get("lastFailure") or {}).keys():
+        del status["lastFailure"][name]
+    return {"generation": body["metadata"]["generation"], "status": status}
+
+
+def of_cron(body: Object) -> Object:
+    """As a job; its runs have uids, and carry the namespace."""
+    said = of_job(body)
+    for entry in said["status"].get("active") or []:
+        entry.update(uid=bool(entry.get("uid")), namespace="here")
+    return said
 
 
 def of_inference(body: Object) -> Object:

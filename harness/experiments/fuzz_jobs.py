@@ -124,6 +124,8 @@ def _right_spec(kind: Kind, dice: random.Random) -> Object:
             "storage": copy.deepcopy(dice.choice(STORAGES)),
         },
         "workerCacheSize": chosen_from("512Mi", 1024),
+        # Not MultiKueue: about a job that the operator of another cluster runs, this one says nothing.
+        "managedBy": chosen_from("training.kubedl.io/operator", "somebody"),
     }
     drawing = Drawing(dice, hints)
     spec: Object = drawing.value(spec_schema(kind))

@@ -16,7 +16,7 @@ import argparse
 import datetime
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -242,10 +242,12 @@ def _make_difficult(proxy: FaultProxy) -> None:
             proxy.inject(Match(verb="watch", resource=right.resource), AnswerInstead(422))
 
 
-def look(cluster: Cluster, since: audit_log.Moment = audit_log.EVER) -> tuple[list[Balance], dict[str, int]]:
+def look(
+    cluster: Cluster, since: audit_log.Moment = audit_log.EVER, processes: Sequence[Process] = PROCESSES
+) -> tuple[list[Balance], dict[str, int]]:
     """What each process was granted and what came of it, and the same in figures."""
-    asked = audit_log.requests(cluster, *(process.user for process in PROCESSES), ACCOUNTS, since=since)
-    balances = [balance(process, asked) for process in PROCESSES]
+    asked = audit_log.requests(cluster, *(process.user for process in processes), ACCOUNTS, since=since)
+    balances = [balance(process, asked) for process in processes]
     figures = {"asked by pods without rights": sum(_without_rights(one) for one in asked)}
     for one in balances:
         figures[f"{one.process} granted"] = len(one.granted)

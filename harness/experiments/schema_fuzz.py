@@ -13,6 +13,7 @@ Schema = dict[str, Any]
 
 SEVERAL = 3  # fields that need not be there, items, entries: at most
 WORDS = ("x", "0", "main", "Worker", "a-b.c", "A" * 63, "é \n", "", "../x", "$(HOME)", "-1", "true", "x" * 250)
+MOMENTS = ("2026-01-01T00:00:00Z", "1000-01-01T00:00:00.123456789-14:00", "2999-12-31t23:59:59z")
 ODDITIES: tuple[Json, ...] = (
     None, "", "a", 0, -1, 2**40, 1.5, True, [], {}, [None], [{}], ["a"], {"a": None}, [{"name": None}], [{"name": "x"}],
     [{"containerPort": "http"}], {"searches": "a"}, {"a": {"b": [1, {"c": None}]}}, "x" * 300, "ä\u0000\ud7ff",
@@ -63,6 +64,8 @@ class Drawing:
         return [self.value(schema["items"], f"{name}[]") for _ in range(self._dice.randint(least, most))]
 
     def _string(self, schema: Schema, _: str) -> Json:
+        if schema.get("format") == "date-time":
+            return self._dice.choice(MOMENTS)
         least, most = schema.get("minLength", 0), schema.get("maxLength", 1000)
         return self._dice.choice(schema.get("enum") or [word for word in WORDS if least <= len(word) <= most])
 

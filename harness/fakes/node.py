@@ -6,6 +6,7 @@ It is kept alive by its Lease, as real nodes are; a deletion of its pods is grac
 import asyncio
 import contextlib
 import datetime
+import itertools
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,12 +19,14 @@ RENEWAL = 2.0  # seconds; the test bed counts a node as lost after eight
 NODES = "/api/v1/nodes"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 
+_numbers = itertools.count()
+
 
 @contextlib.contextmanager
 def played_node(connection: Connection) -> Iterator[str]:
-    """The name of this process's node; it is removed afterwards, and so is one that a killed process left."""
+    """The name of a new node of this process; it is removed afterwards, and so are those that a killed process left."""
     _remove_abandoned(connection)
-    name = f"played-{os.getpid()}"
+    name = f"played-{os.getpid()}-{next(_numbers)}"
     unschedulable = {"key": LABEL, "effect": "NoSchedule"}  # only for pods that name it
     metadata = {"name": name, "labels": {LABEL: str(os.getpid())}}
     connection.create(NODES, {"metadata": metadata, "spec": {"taints": [unschedulable]}})

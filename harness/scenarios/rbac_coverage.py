@@ -11,6 +11,7 @@ from functools import partial
 from harness.drivers import team_queue
 from harness.fakes.build import BUILT, PlayedBuild
 from harness.fakes.fluid import PlayedFluid
+from harness.fakes.scheduled import PlayedCron
 from harness.fakes.serving import PlayedInference
 from harness.scenarios import Scenario, every_kind
 from harness.scenarios.cache import DESCRIBED
@@ -29,13 +30,34 @@ def uses() -> Iterator[tuple[str, Scenario]]:
     """Each with its name."""
     for kind in KINDS.values():
         yield f"{kind.kind.lower()}_expires", _expiring(kind)
+        yield f"cron_of_{kind.kind.lower()}", partial(run_that_somebody_deletes, kind.kind)
+    yield "cron_whose_name_is_taken", cron_whose_name_is_taken
     for name, group in PLAYED.items():
         yield f"gang_of_{name}", partial(gang_that_waits, name, group)
-    yield "job_leaves_its_queue", job_leaves_its_queue
+    yield "job_stays_in_its_queue", job_stays_in_its_queue
     yield "cache_on_juicefs", cache_on_juicefs
     yield "inference_scaled_by_keda", inference_scaled_by_keda
     yield "inference_leaves_its_gateway", inference_leaves_its_gateway
     yield "build_is_asked_about", build_is_asked_about
+
+
+def run_that_somebody_deletes(kind: str, world: ScenarioDriver) -> None:
+    """A run is created; when it is gone the operator asks for it before it says so."""
+    cron = PlayedCron(world, kind)
+    cron.create()
+    run = cron.run(0)
+    world.until("the run to be known", lambda: len(cron.active()) == 1)
+    run.delete()
+    world.until("it to be missed", lambda: cron.ended() == ["Deleted"])
+
+
+def cron_whose_name_is_taken(world: ScenarioDriver) -> None:
+    """A job with a schedule, and the Cron of another with its name: the operator looks whose it is."""
+    cron, server = PlayedCron(world), world.watcher.connection
+    server.create(cron.collection, cron.body(suspend=True))
+    world.create("TFJob", "timed", {"Worker": 1}, cronPolicy={"schedule": "0 0 1 1 *"})
+    events = f"/api/v1/namespaces/{world.namespace}/events?fieldSelector=reason=CronBlocked"
+    world.until("an event", lambda: server.get(events)["items"])
 
 
 def gang_that_waits(name: str, group: str, world: ScenarioDriver) -> None:
@@ -55,8 +77,8 @@ def gang_that_waits(name: str, group: str, world: ScenarioDriver) -> None:
     world.until("its group", declared)
 
 
-def job_leaves_its_queue(world: ScenarioDriver) -> None:
-    """It has the priority of its pods; suspended it is not counted; without a queue it runs at once."""
+def job_stays_in_its_queue(world: ScenarioDriver) -> None:
+    """It has the priority of its pods; suspended it is not counted; edited, it has another Workload in its queue."""
     server = world.watcher.connection
     team_queue.publish(server, world.namespace, quota=0)
     priority = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "value": 7}
@@ -66,12 +88,15 @@ def job_leaves_its_queue(world: ScenarioDriver) -> None:
         "TFJob", "leaver", {"Worker": team_queue.role(world.node, "tensorflow")}, schedulingPolicy=policy
     )
     workloads = f"{team_queue.API}/namespaces/{world.namespace}/workloads"
-    world.until("a Workload", lambda: [one["spec"]["priority"] for one in server.get(workloads)["items"]] == [7])
+
+    def priorities() -> list[int]:
+        return [one["spec"]["priority"] for one in server.get(workloads)["items"]]
+
+    world.until("a Workload", lambda: priorities() == [7])
     job.change(suspend=True)
     world.until("it to be out of the queue", lambda: not server.get(workloads)["items"][0]["spec"]["active"])
     job.change(suspend=False, schedulingPolicy=None)
-    world.until("no Workload", lambda: not server.get(workloads)["items"])
-    job.until_pods(worker_0=0)
+    world.until("another Workload", lambda: priorities() == [0])
 
 
 def cache_on_juicefs(world: ScenarioDriver) -> None:

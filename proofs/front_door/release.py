@@ -12,11 +12,13 @@ import time
 from pathlib import Path
 
 from devtools import release
+from devtools.lint_repo import ROOT
 from testbed import tools
 from testbed.cluster import Cluster
 from testbed.shell import attempt, run
 
 INSTANCE = 7
+FOREIGN = ("arch-test", "binfmt-support", "qemu-user-static")  # as `make release` installs them
 NAMESPACE = release.NAMESPACE
 READY = ("rollout", "status", "deployment/kubedl-operator", f"--namespace={NAMESPACE}", "--timeout=120s")
 
@@ -27,6 +29,7 @@ def main() -> int:
     cluster = Cluster(INSTANCE, report=_say)
     with tempfile.TemporaryDirectory() as directory:
         files = Path(directory) / "release"
+        run(str(ROOT / "devtools/install-debian-packages"), *FOREIGN)
         began = time.monotonic()
         release.write(files)
         figures["seconds to write"] = round(time.monotonic() - began)

@@ -1,6 +1,6 @@
-"""How the product grew since a commit, in lines of source: `python -m proofs.house.size 39b8043`.
+"""How the product grew between two commits, in lines of source: `python -m proofs.house.size 39b8043 d08bbc1`.
 
-The last line is JSON; the lines before it have the figures by package. It needs a clone with that commit.
+The last line is JSON; the lines before it have the figures by package. It needs a clone that has both.
 """
 
 import json
@@ -16,7 +16,7 @@ SOURCE = "src/kubedl"
 
 def main() -> int:
     """Print lines before and after."""
-    before, after = _lines(sys.argv[1]), _lines("HEAD")
+    before, after = (_lines(commit) for commit in sys.argv[1:3])
     for package in sorted(before | after):
         print(f"{package:12} {before[package]:6} {after[package]:6}", file=sys.stderr)
     print(json.dumps({"before": before.total(), "after": after.total(), "growth": after.total() / before.total()}))

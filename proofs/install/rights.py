@@ -2,8 +2,8 @@
 
 On one cluster, whose audit log is the judge, runs every test on real nodes as `make` does, one target after the other,
 and then every scenario, for what the suite cannot need: engines that the test bed does not have, played by the
-scenarios, and calls for bad days. Prints a table for each; the last line is JSON. A right is used by one use, so tests
-that repeat something do it a few times only.
+scenarios, and calls for bad days, of the recorder too. Prints a table for each; the last line is JSON. A right is used
+by one use, so tests that repeat something do it a few times only.
 """
 
 import json
@@ -14,16 +14,19 @@ from collections.abc import Mapping, Sequence
 from harness.drivers import audit_log
 from harness.drivers.environment import stage
 from harness.experiments import rbac_audit
+from harness.experiments.recorder_rights import RECORDER, play_bad_day
 from proofs.run_tests import PARALLEL, run
 from testbed import cluster_lock
 from testbed.cluster import Cluster
 from testbed.instance import chosen_index
 
+PROCESSES = (*rbac_audit.PROCESSES, RECORDER)
 # Where the chart is installed no other operator may serve meanwhile.
 SUITE = (
-    ("tests/e2e", "--ignore=tests/e2e/serving", "--ignore=tests/e2e/install", *PARALLEL),
+    ("tests/e2e", *(f"--ignore=tests/e2e/{part}" for part in ("serving", "install", "history")), *PARALLEL),
     ("tests/e2e/serving", *PARALLEL),
     ("tests/e2e/install", "-n", "1"),  # in pytest's own process a recorded figure is an error
+    ("tests/e2e/history", "-n", "1"),
 )
 
 
@@ -32,10 +35,11 @@ def main() -> int:
     with cluster_lock.borrowed(Cluster(chosen_index()), nodes=2) as cluster:
         since = audit_log.now()
         tally = tallied([run(*part, environment={**os.environ, "PROOF_SIZE": "small"}) for part in SUITE])
-        alone, suite = rbac_audit.look(cluster, since)
+        alone, suite = rbac_audit.look(cluster, since, PROCESSES)
         with stage(cluster) as ready:
             played = rbac_audit.told(rbac_audit.play(ready))
-        both, everything = rbac_audit.look(cluster, since)
+        play_bad_day(cluster)
+        both, everything = rbac_audit.look(cluster, since, PROCESSES)
     print(f"by the e2e suite alone\n{rbac_audit.table(alone)}\n", file=sys.stderr)
     print(f"by the e2e suite and the scenarios\n{rbac_audit.table(both)}", file=sys.stderr)
     print(json.dumps({**tally, **{f"{name} by e2e": value for name, value in suite.items()}, **played, **everything}))

@@ -12,6 +12,7 @@ from kubedl.entrypoints.operator import parser
 from kubedl.podspec.model_volumes import FileSystems
 from kubedl.serving.rollout import promql
 from kubedl.serving.routing import GatewayRef
+from kubedl.training.host_network.ports import PortRange
 from testbed.errors import TestbedError
 from tests.chart.rendered import arguments, the
 
@@ -33,6 +34,8 @@ SAMPLES: dict[str, tuple[Any, Any]] = {
     "clusterDomain": ("example.org", "example.org"),
     "gitImage": ("hub:5000/it's#git:1", "hub:5000/it's#git:1"),
     "gangScheduler": ("volcano", "volcano"),
+    "hostnetworkPortRange": ("7000-7099", PortRange(7000, 7099)),
+    "gangReleaseSeconds": (900, 900.0),
     "packerImage": ("hub:5000/packer@sha256:0", "hub:5000/packer@sha256:0"),
     "packerPullSecrets": ("hub,mirror.example", ("hub", "mirror.example")),
     "gateway": ("infra/public/https", GatewayRef("public", "infra", "https")),

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from devtools.dashboard import RATE, panels
+from devtools.history_dashboard import HISTORY_BOARD
 from devtools.metrics import found
 from harness.drivers.helm import CHART, Helm
 from testbed import tools
@@ -17,6 +18,7 @@ from testbed.shell import run
 
 HERE = Path(__file__).parent
 ALERTS = CHART / "files" / "alerts.yaml"
+ALL_PANELS = panels() + panels(HISTORY_BOARD)
 OF_OTHERS = {"process_resident_memory_bytes", "process_cpu_seconds_total", "process_open_fds"}
 
 
@@ -61,7 +63,8 @@ def test_the_page_about_alerts_is_where_the_rules_say() -> None:
 
 def test_prometheus_understands_every_question_of_the_board(promtool: str, tmp_path: Path) -> None:
     rules = [
-        {"record": f"panel:{number}", "expr": panel.query.replace(RATE, "5m")} for number, panel in enumerate(panels())
+        {"record": f"panel:{number}", "expr": panel.query.replace(RATE, "5m")}
+        for number, panel in enumerate(ALL_PANELS)
     ]
     file = tmp_path / "board.yaml"
     file.write_text(yaml.safe_dump({"groups": [{"name": "board", "rules": rules}]}))
@@ -103,7 +106,7 @@ def test_alerts_and_board_ask_for_metrics_that_there_are() -> None:
     """A metric that was renamed would leave an alert that never fires."""
     histograms = {f"{name}_{part}" for name, kind, *_ in found() for part in ("bucket", "count") if kind == "histogram"}
     known = {name for name, *_ in found()} | histograms | OF_OTHERS
-    queries = [panel.query for panel in panels()] + [rule["expr"] for rule in _rules()]
+    queries = [panel.query for panel in ALL_PANELS] + [rule["expr"] for rule in _rules()]
     asked = {name for query in queries for name in re.findall(r"\b(?:kubedl|process)_\w+", query)}
     assert asked - known == set()
 
@@ -114,6 +117,26 @@ def test_the_chart_hands_both_on_as_they_are(helm: Helm) -> None:
     assert _made_rules(made) == _rules()
     [board] = [one for one in made if one["kind"] == "ConfigMap"]
     assert json.loads(board["data"]["kubedl.json"]) == json.loads((CHART / "files/dashboard.json").read_text())
+
+
+def test_the_board_of_the_recorder_is_there_if_a_recorder_is(helm: Helm) -> None:
+    history = {"create": True, "cluster": "prod", "databaseSecret": "database"}
+    made = helm.template({"metrics": {"dashboard": {"create": True}}, "history": history})
+    [board] = [one for one in made if one["kind"] == "ConfigMap"]
+    file = json.loads((CHART / "files/dashboard-history.json").read_text())
+    assert json.loads(board["data"]["kubedl-history.json"]) == file
+    assert file["uid"] != json.loads(board["data"]["kubedl.json"])["uid"]
+
+
+def test_a_recorder_that_is_gone_is_missed_where_there_should_be_one(helm: Helm) -> None:
+    """Also if it never ran; and nowhere else."""
+    monitored = {"metrics": {name: {"create": True} for name in ("rules", "serviceMonitor")}}
+    history = {"create": True, "cluster": "prod", "databaseSecret": "database"}
+    for values, missed in ((monitored, False), ({**monitored, "history": history}, True)):
+        found = _made_rules(helm.template(values, release="here", namespace="team"))
+        [rule] = [rule for rule in found if rule["alert"] == "KubeDLHistoryNoRecorder"]
+        absent = 'absent(kubedl_recorder_leader{namespace="team", job="here-kubedl-recorder"})'
+        assert rule["expr"].endswith(absent) is missed
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ Change = Callable[[Object], object]
 MANIFEST = Path(__file__).parents[1] / "manifests" / "tfjob-with-model.yaml"
 ROLES = ("PS", "Chief", "Master", "Worker", "Evaluator")
 NAMES = ", ".join(ROLES)
+POOL = {"name": "spot", "nodeSelector": {"tier": "spot"}}
 EXITS = (
     "spec.tfReplicaSpecs[Worker].exitCodes.retryable: Invalid value: exit codes of failures are 1 to 255, single or "
     'as an ascending range, as in "137" or "200-255"'
@@ -176,14 +177,60 @@ REFUSALS = {
         "spec.schedulingPolicy.minAvailable: Invalid value: the job has fewer pods than minAvailable and would never "
         "start",
     ),
+    "empty placement": Refusal(
+        lambda job: job["spec"].update(placement={}),
+        "spec.placement: Required value: set strategy, nodePools or both",
+    ),
+    "place without strategy": Refusal(
+        lambda job: worker(job).update(placement={"topologyKey": "rack", "nodePools": [POOL]}),
+        "spec.tfReplicaSpecs[Worker].placement.strategy: Required value: topologyKey and whenUnsatisfiable need a "
+        "strategy: Spread or Pack",
+    ),
+    "place that is no label": Refusal(
+        lambda job: job["spec"].update(placement={"strategy": "Spread", "topologyKey": "a rack"}),
+        "spec.placement.topologyKey: Invalid value: the key of a node label, for example kubernetes.io/hostname or "
+        "topology.kubernetes.io/zone",
+    ),
+    "pool twice": Refusal(
+        lambda job: job["spec"].update(placement={"nodePools": [POOL, POOL]}),
+        'spec.placement.nodePools[1]: Duplicate value: {"name":"spot"}',
+    ),
+    "name of a pool": Refusal(
+        lambda job: job["spec"].update(placement={"nodePools": [{**POOL, "name": "Spot nodes"}]}),
+        "spec.placement.nodePools[0].name: Invalid value: lower-case letters, digits and '-'",
+    ),
+    "pool without labels": Refusal(
+        lambda job: job["spec"].update(placement={"nodePools": [{"name": "all", "nodeSelector": {}}]}),
+        "spec.placement.nodePools[0].nodeSelector: Invalid value: 0: spec.placement.nodePools[0].nodeSelector in body "
+        "should have at least 1 properties",
+    ),
+    "placement for no role": Refusal(
+        both(
+            lambda job: job["spec"].update(placement={"strategy": "Spread"}),
+            lambda job: worker(job).update(placement={"strategy": "Pack"}),
+        ),
+        "spec.placement: Forbidden: every role has a placement of its own, so this one is never used; remove it",
+    ),
+    "network mode of others": Refusal(
+        lambda job: job["spec"].update(networkMode="host"),
+        'spec.networkMode: Unsupported value: "host": supported values: "Host", "HostDirect", "Pod"',
+    ),
     "priority by number": Refusal(
         lambda job: job["spec"].update(schedulingPolicy={"priority": 0}),
         "spec.schedulingPolicy.priority: Forbidden: priority is not supported yet (numeric priority; "
         "use priorityClassName); remove the field",
     ),
-    "schedule": Refusal(
-        lambda job: job["spec"].update(cronPolicy={"schedule": "* * * * *"}),
-        "spec.cronPolicy: Forbidden: cronPolicy is not supported yet (schedules); remove the field",
+    "schedule of four fields": Refusal(
+        lambda job: job["spec"].update(cronPolicy={"schedule": "* * * *"}),
+        "spec.cronPolicy.schedule: Invalid value: five fields (minute, hour, day of month, month, day of week), or one",
+    ),
+    "schedule without fixed times": Refusal(
+        lambda job: job["spec"].update(cronPolicy={"schedule": "@every 5m"}),
+        "spec.cronPolicy.schedule: Invalid value: @every has no fixed times",
+    ),
+    "schedule with a zone": Refusal(
+        lambda job: job["spec"].update(cronPolicy={"schedule": "CRON_TZ=Asia/Tokyo 0 5 * * *"}),
+        "spec.cronPolicy.schedule: Invalid value: set the time zone in timeZone, not in the schedule",
     ),
     "spot": Refusal(
         lambda job: worker(job).update(spotReplicaSpec={"spotReplicaNumber": 1}),
@@ -254,6 +301,11 @@ REFUSALS = {
     "word that does not exist": Refusal(
         lambda job: job["spec"].update(cleanPodPolicy="Some"),
         'spec.cleanPodPolicy: Unsupported value: "Some": supported values: "All", "None", "Running"',
+    ),
+    "job of a stranger": Refusal(
+        lambda job: job["spec"].update(managedBy="example.com/controller"),
+        'spec.managedBy: Unsupported value: "example.com/controller": supported values: '
+        '"kueue.x-k8s.io/multikueue", "training.kubedl.io/operator"',
     ),
     "number out of bounds": Refusal(
         lambda job: job["spec"].update(ttlSecondsAfterFinished=2**31),

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 import pytest
 
 from harness.drivers.environment import Stage, stage
+from proofs.seed import seed
 from testbed.cluster import Cluster
-from tests import sampling
 
 
 def pytest_report_header() -> str:
     """By which a failed sample is repeated."""
-    return f"SEED={sampling.seed()}"
+    return f"SEED={seed()}"
 
 
 @pytest.fixture(scope="session")

@@ -22,10 +22,14 @@ class SlotJobs:
 
     def offer(self, number: int | None) -> None:
         """So many slots on each node."""
+        for node in range(1, NODES + 1):
+            self.offer_on(node, number)
+
+    def offer_on(self, node: int, number: int | None) -> None:
+        """So many slots on one node."""
         value = None if number is None else str(number)
         status = json.dumps({"status": {"capacity": {self.slot: value}, "allocatable": {self.slot: value}}})
-        for node in range(1, NODES + 1):
-            self.cluster.kubectl("patch", "node", f"kwok-{node}", "--subresource=status", "--type=merge", "-p", status)
+        self.cluster.kubectl("patch", "node", f"kwok-{node}", "--subresource=status", "--type=merge", "-p", status)
 
     def create(self, name: str, labels: dict[str, str] | None = None, **spec: Any) -> None:  # noqa: ANN401
         """A master and three workers."""
@@ -36,6 +40,11 @@ class SlotJobs:
         metadata = {"name": name, "labels": labels or {}}
         body = {"apiVersion": "training.kubedl.io/v1alpha1", "kind": "PyTorchJob", "metadata": metadata}
         self.cluster.api.create(self._jobs, {**body, "spec": {"pytorchReplicaSpecs": roles, **spec}})
+
+    def edit(self, name: str, **spec: Any) -> None:  # noqa: ANN401
+        """Fields of the spec, as a merge patch."""
+        change = json.dumps({"spec": spec})
+        self.cluster.kubectl("patch", "-n", self.namespace, "pytorchjob", name, "--type=merge", "-p", change)
 
     def delete(self, name: str) -> None:
         self.cluster.api.delete(f"{self._jobs}/{name}")

@@ -5,7 +5,7 @@ import pytest
 from harness.drivers.environment import Stage
 from harness.experiments.crash_points import Laboratory, Sample, examine
 from harness.scenarios import all_scenarios, every_kind
-from tests import sampling
+from proofs.seed import seed
 
 MOST = 6  # crash points of a scenario
 MOST_OF_ANY = 2  # of a scenario that each kind has: their writes are much the same
@@ -21,9 +21,9 @@ def place(ready_stage: Stage) -> Laboratory:
 @pytest.mark.parametrize("scenario", all_scenarios())
 def test_a_crash_changes_nothing(place: Laboratory, scenario: str) -> None:
     """Same end, same pods made, none of them twice."""
-    print(f"SEED={sampling.seed()}")  # shown with a failure
+    print(f"SEED={seed()}")  # shown with a failure
     alike = all_scenarios()[scenario].__module__ == every_kind.__name__
-    undisturbed, *crashed = examine(place, scenario, Sample(MOST_OF_ANY if alike else MOST, sampling.seed()))
+    undisturbed, *crashed = examine(place, scenario, Sample(MOST_OF_ANY if alike else MOST, seed()))
     assert undisturbed.complaints == []
     assert {str(outcome.point): outcome.complaints for outcome in crashed if outcome.complaints} == {}
     assert [str(outcome.point) for outcome in crashed if not outcome.kills] == []

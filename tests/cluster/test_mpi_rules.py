@@ -58,6 +58,10 @@ REFUSALS = {
         "spec.runPolicy.cleanPodPolicy: Invalid value: cleanPodPolicy is also set in the spec; set it once",
     ),
     "two limits": Refusal(in_spec(backoffLimit=4), "spec.runPolicy.backoffLimit: Invalid value"),
+    "host network": Refusal(
+        in_spec(networkMode="Host"),
+        "spec.networkMode: Forbidden: MPIJob does not support the host network; remove the field",
+    ),
     "suspend in the policy": Refusal(
         in_policy(suspend=True),
         "spec.runPolicy.suspend: Invalid value: set suspend in the spec, not in runPolicy",

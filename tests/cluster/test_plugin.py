@@ -15,7 +15,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from harness.drivers.operator_process import ROOT, Operator
+from kubedl.api.cron import CRONS
 from testbed import tools
+from testbed.api import Object
 from testbed.cluster import Cluster
 from testbed.waiting import until
 from tests import howto_page
@@ -88,6 +90,19 @@ def test_a_kind_from_another_package(cluster: Cluster, namespace: str, reader: R
             _succeed(cluster, namespace, name)
         job = f"/apis/training.kubedl.io/v1alpha1/namespaces/{namespace}/ringjobs/hello"
         until("its success", lambda: cluster.api.get(job).get("status", {}).get("state") == "Succeeded", deadline=30)
+        _schedule(cluster, namespace, cluster.api.get(job)["spec"])
+        runs = f"/apis/training.kubedl.io/v1alpha1/namespaces/{namespace}/ringjobs"
+        until("a run of its Cron", lambda: len(cluster.api.list(runs)) == 2, deadline=30)
+
+
+def _schedule(cluster: Cluster, namespace: str, spec: Object) -> None:
+    """Make a Cron of such jobs, which has missed a time."""
+    template = {"apiVersion": "training.kubedl.io/v1alpha1", "kind": "RingJob", "workload": {"spec": spec}}
+    head = {"apiVersion": CRONS.api_version, "kind": CRONS.kind, "metadata": {"name": "yearly"}}
+    cron = {**head, "spec": {"schedule": "@yearly", "template": template}}
+    cluster.api.create(f"/apis/{CRONS.api_version}/namespaces/{namespace}/crons", cron)
+    missed = json.dumps({"status": {"lastScheduleTime": "2000-01-01T00:00:00Z"}})
+    cluster.kubectl("patch", "cron", "yearly", "-n", namespace, "--subresource=status", "--type=merge", "-p", missed)
 
 
 def _succeed(cluster: Cluster, namespace: str, pod: str) -> None:

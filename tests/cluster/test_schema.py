@@ -244,6 +244,25 @@ def test_replicas_change_only_while_suspended(cluster: Cluster, quiet_jobs: str)
     assert worker(cluster.api.get(path))["replicas"] == 4
 
 
+def test_the_network_mode_changes_only_while_suspended(cluster: Cluster, quiet_jobs: str) -> None:
+    """Pods on different networks would not find each other."""
+    path = f"{quiet_jobs}/tf-mnist-estimator"
+    cluster.api.create(quiet_jobs, _quiet(manifest()))
+
+    def write(**spec: object) -> None:
+        job = cluster.api.get(path)
+        job["spec"].update(spec)
+        cluster.api.call("PUT", path, job)
+
+    for mode in ("Host", "Pod"):
+        with pytest.raises(ApiError, match=r"spec\.networkMode: Forbidden: suspend the job to change its networkMode"):
+            write(networkMode=mode)
+    write(suspend=True, networkMode="Host")
+    write(suspend=False)
+    with pytest.raises(ApiError, match=r"suspend the job to change its networkMode"):
+        write(networkMode="HostDirect")
+
+
 def test_the_code_of_a_job_is_chosen_once(cluster: Cluster, quiet_jobs: str) -> None:
     """What is fetched stays; how it is fetched may change."""
     path = f"{quiet_jobs}/tf-mnist-estimator"
@@ -266,6 +285,18 @@ def test_the_code_of_a_job_is_chosen_once(cluster: Cluster, quiet_jobs: str) -> 
             write(change)
     write(lambda job: job["spec"]["codeSource"].update(image="git:2", maxFailures=9))
     assert cluster.api.get(path)["spec"]["codeSource"]["depth"] == 1
+
+
+def test_who_runs_a_job_is_chosen_once(cluster: Cluster, quiet_jobs: str) -> None:
+    path = f"{quiet_jobs}/tf-mnist-estimator"
+    job = _quiet(manifest())
+    job["spec"]["managedBy"] = "kueue.x-k8s.io/multikueue"
+    cluster.api.create(quiet_jobs, job)
+    for change in ({"managedBy": "training.kubedl.io/operator"}, {"managedBy": None}):
+        found = cluster.api.get(path)
+        found["spec"] = {name: value for name, value in (found["spec"] | change).items() if value is not None}
+        with pytest.raises(ApiError, match="Forbidden: immutable: who runs a job is chosen when it is created"):
+            cluster.api.call("PUT", path, found)
 
 
 @given(status=values_of(msgspec.inspect.type_info(JobStatus)))

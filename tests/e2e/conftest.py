@@ -7,15 +7,15 @@ import pytest
 
 from harness.drivers.operator_process import Operator, free_port
 from harness.experiments import rbac_audit
+from proofs.seed import seed
 from testbed import gateway, namespaces
 from testbed.cluster import Cluster
-from tests import sampling
 from tests.e2e.workspace import Workspace
 
 
 def pytest_report_header() -> str:
     """By which a failed sample is repeated."""
-    return f"SEED={sampling.seed()}"
+    return f"SEED={seed()}"
 
 
 @pytest.fixture(scope="session")

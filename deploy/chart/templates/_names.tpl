@@ -55,3 +55,22 @@ kubedl-operator{{ with .Values.namespace }}-{{ . }}{{ end }}
 {{- if (index . 0).Values.operator.omitRunAsUser }}{{ $context = omit $context "runAsUser" "runAsGroup" }}{{ end -}}
 {{- toYaml $context -}}
 {{- end }}
+
+{{- define "kubedl.recorder" -}}
+{{ include "kubedl.name" . | trunc 44 | trimSuffix "-" }}-recorder
+{{- end }}
+
+{{- define "kubedl.recorderSelector" -}}
+{{ include "kubedl.selector" . | replace "component: operator" "component: recorder" }}
+{{- end }}
+
+{{- define "kubedl.recorderLabels" -}}
+{{ include "kubedl.labels" . | replace "component: operator" "component: recorder" }}
+{{- end }}
+
+{{/* The port of a URL. */}}
+{{- define "kubedl.portOf" -}}
+{{- $parts := urlParse . -}}
+{{- $port := regexFind "[0-9]+$" (regexFind ":[0-9]+$" $parts.host) -}}
+{{- $port | default (eq $parts.scheme "https" | ternary "443" "80") -}}
+{{- end }}

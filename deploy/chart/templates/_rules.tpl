@@ -1,6 +1,6 @@
 {{/*
 The alert rules, with the memory limit of the operator and, if the chart creates a ServiceMonitor, the labels of this
-release in the alert about a missing operator.
+release in the alerts about a missing operator and a missing recorder.
 */}}
 {{- define "kubedl.rules" -}}
 {{- $limit := dig "limits" "memory" "" .Values.resources | toString -}}
@@ -19,6 +19,9 @@ release in the alert about a missing operator.
 {{- end -}}
 {{- else if $.Values.metrics.serviceMonitor.create -}}
 {{- $_ := set $rule "expr" ($rule.expr | replace $absent $gone) -}}
+{{- if and (eq $rule.alert "KubeDLHistoryNoRecorder") $.Values.history.create -}}
+{{- $_ := set $rule "expr" (printf "%s\nor absent(kubedl_recorder_leader{namespace=%q, job=%q})" (trim $rule.expr) $.Release.Namespace (include "kubedl.recorder" $)) -}}
+{{- end -}}
 {{- end -}}
 {{- include "kubedl.customRule" (list $.Values.metrics.rules $rule) -}}
 {{- if not (or (get $.Values.metrics.rules.disabled $rule.alert) (and (eq $rule.alert "KubeDLMemory") (not $limit))) -}}

@@ -11,8 +11,11 @@ from msgspec import Meta
 
 from kubedl.api.cachebackend import CacheBackendSpec
 from kubedl.api.conditions import Conditions
+from kubedl.api.cron import CronPolicy
 from kubedl.api.model import ModelOutput
+from kubedl.api.placement import Placement
 from kubedl.api.training_addons import CodeSource, TensorBoard
+from kubedl.api.training_failure import LastFailure
 from kubedl.api.validation.policies import exit_code_rules, restart_rules
 from kubedl.kube.codec import RawObject
 from kubedl.kube.types.meta import ObjectKey, ObjectMeta, Record
@@ -32,6 +35,9 @@ SuccessPolicy = Literal["", "AllWorkers", "AllReplicas", "AnyWorker"]
 FailurePolicy = Literal["FailJob", "FailReplica"]
 OomPolicy = Literal["Retry", "Fail"]
 Phase = Literal["Running", "Ready", "Succeeded"]
+ManagedBy = Literal["training.kubedl.io/operator", "kueue.x-k8s.io/multikueue"]
+NetworkMode = Literal["Pod", "Host", "HostDirect"]
+HostNetworkMode = Literal["Host", "HostDirect"]
 State = Literal["Created", "Queuing", "Running", "Restarting", "Suspended", "Succeeded", "Failed"]
 
 
@@ -100,6 +106,16 @@ class ReplicaSpec(Record, frozen=True):
         | None
     ) = None
 
+    placement: (
+        Annotated[
+            Placement,
+            Meta(
+                description="Where the pods of this role are placed, instead of the placement of the job. They are "
+                "counted without those of other roles."
+            ),
+        ]
+        | None
+    ) = None
     spot_replica_spec: (
         Annotated[RawObject, Meta(description="Not supported yet: a job that sets it is rejected.")] | None
     ) = None
@@ -152,8 +168,9 @@ class SchedulingPolicy(Record, frozen=True):
         str,
         Meta(
             max_length=253,
-            description="The LocalQueue of Kueue that the job waits in; with Volcano as gang scheduler, its queue. The "
-            "label kueue.x-k8s.io/queue-name of the job has precedence.",
+            description="The LocalQueue of Kueue that the job waits in; with Volcano or YuniKorn as gang scheduler, "
+            "its queue. The label kueue.x-k8s.io/queue-name of the job has precedence. Without either, a job joins the "
+            "LocalQueue named default, if its namespace has one when the job starts.",
         ),
     ] = ""
     gang_scheduler: Annotated[
@@ -161,7 +178,7 @@ class SchedulingPolicy(Record, frozen=True):
         Meta(
             max_length=63,
             description="The scheduler that starts the pods of the job together: auto, none, native, volcano, "
-            "coscheduling or koordinator. The default is that of the operator (--gang-scheduler).",
+            "coscheduling, koordinator or yunikorn. The default is that of the operator (--gang-scheduler).",
         ),
     ] = ""
 
@@ -230,15 +247,51 @@ class JobSpec(Record, frozen=True):
         ),
     ] = ""
     scheduling_policy: SchedulingPolicy | None = None
-    cron_policy: Annotated[RawObject, Meta(description="Not supported yet: a job that sets it is rejected.")] | None = (
-        None
-    )
+    cron_policy: (
+        Annotated[
+            CronPolicy,
+            Meta(
+                description="Run the job at the times of a schedule: the operator creates a Cron of the same name, "
+                "which the job owns and is the template of. The job itself has no pods."
+            ),
+        ]
+        | None
+    ) = None
+    placement: (
+        Annotated[
+            Placement,
+            Meta(
+                description="Where the pods of the job are placed. Roles with a placement of their own are not counted."
+            ),
+        ]
+        | None
+    ) = None
+    network_mode: Annotated[
+        NetworkMode | None,
+        Meta(
+            description="The network of the pods. Pod, the default: each pod has an address of its own. Host: pods use "
+            "the network of their node, each with a port from the operator's range (--hostnetwork-port-range), and "
+            "reach each other through a Service for each replica. HostDirect: the same without these Services; peers "
+            "connect to the address of the node and the port. The annotation kubedl.io/network-mode: host means Host."
+        ),
+    ] = None
     cache_backend: (
         Annotated[
             CacheBackendSpec,
             Meta(
                 description="The CacheBackend that every pod mounts, by name. It is created from dataset and "
                 "cacheEngine if it does not exist."
+            ),
+        ]
+        | None
+    ) = None
+    managed_by: (
+        Annotated[
+            ManagedBy,
+            Meta(
+                description="Who runs the job. kueue.x-k8s.io/multikueue: the operator of this cluster creates nothing "
+                "for it but its Workload, and MultiKueue dispatches it to another cluster. The default is the "
+                "operator. Immutable."
             ),
         ]
         | None
@@ -275,6 +328,7 @@ class JobStatus(Record, frozen=True):
         Meta(description="Why the job waits or how it ended, in one line. The conditions have the details."),
     ] = ""
     ready: Annotated[str, Meta(description="Ready pods out of desired pods, for example 3/4.")] = ""
+    gpus: Annotated[int | None, Meta(description="The number of GPUs that all replicas together want.")] = None
     conditions: Conditions = ()
     replica_statuses: Annotated[
         Mapping[str, ReplicaStatus], Meta(description="The state of the replicas by role.")
@@ -285,6 +339,10 @@ class JobStatus(Record, frozen=True):
         int | None,
         Meta(description="The number of replaced pods and restarted containers, for any reason."),
     ] = None
+    last_failure: Annotated[
+        LastFailure | None,
+        Meta(description="The failure that caused the last restart or the end; kept when its pod is gone."),
+    ] = None
     start_time: Annotated[datetime | None, Meta(description="The time when the job started or was last resumed.")] = (
         None
     )
@@ -292,6 +350,12 @@ class JobStatus(Record, frozen=True):
     active_deadline_seconds: Annotated[int | None, Meta(description="The effective activeDeadlineSeconds.")] = None
     model_version_name: Annotated[str, Meta(description="The ModelVersion that the job created.")] = ""
     cache_backend_name: Annotated[str, Meta(description="The CacheBackend that the pods mount.")] = ""
+    queue_name: Annotated[
+        str, Meta(description="The LocalQueue of Kueue that the job waits in, by name or by default.")
+    ] = ""
+    network_mode: Annotated[
+        HostNetworkMode | None, Meta(description="The networkMode with which the job was started, if not Pod.")
+    ] = None
     code_revision: Annotated[str, Meta(description="The git commit that all replicas run, if codeSource is set.")] = ""
     observed_generation: Annotated[int, Meta(description="The generation of the spec that this status describes.")] = 0
 
@@ -304,6 +368,19 @@ class TrainingJob(Record, frozen=True):
     kind: str = ""
     metadata: ObjectMeta = ObjectMeta()
     status: JobStatus = JobStatus()
+
+
+def is_managed_elsewhere(resource: TrainingJob) -> bool:
+    """Return whether the operator of another cluster runs the job, and the status is copied from there."""
+    return bool(resource.spec.managed_by == "kueue.x-k8s.io/multikueue")
+
+
+def cron_policy(resource: TrainingJob) -> CronPolicy | None:
+    """Return the schedule of a job, which then is a template and never has pods; an MPIJob has two places for it."""
+    spec = resource.spec
+    if spec.cron_policy is not None:
+        return spec.cron_policy  # type: ignore[no-any-return] # each kind has its own spec
+    return getattr(getattr(spec, "run_policy", None), "cron_policy", None)
 
 
 def cache_key(resource: TrainingJob) -> ObjectKey | None:

@@ -13,7 +13,7 @@ import msgspec
 
 from kubedl.api.cachebackend import CACHE_BACKENDS, CacheBackend, CacheBackendStatus, CacheStatus
 from kubedl.api.conditions import Condition, is_finished, set_condition
-from kubedl.api.training import TrainingJob
+from kubedl.api.training import TrainingJob, cron_policy, is_managed_elsewhere
 from kubedl.datasets import fluid_objects
 from kubedl.datasets.host_paths import NO_HOST_PATHS, HostPaths
 from kubedl.kube import codec
@@ -70,11 +70,13 @@ class Creation:
 
 
 def uses(resource: TrainingJob) -> bool:
-    """Return whether a job needs its cache now. A suspended job has no pods."""
+    """Return whether a job needs its cache now. A suspended job has no pods, nor has the template of a Cron."""
     return (
         resource.metadata.deletion_timestamp is None
         and not resource.spec.suspend
+        and cron_policy(resource) is None
         and not is_finished(resource.status.conditions)
+        and not is_managed_elsewhere(resource)
     )
 
 

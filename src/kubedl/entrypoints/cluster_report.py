@@ -152,12 +152,14 @@ def _namespace(options: argparse.Namespace) -> ClusterReport:
 
 
 def _gang(groups: Mapping[str, Sequence[str]], chosen: str) -> ClusterReport:
+    known = all_gang_schedulers()
     found = [
         f"{name} ({kind.version})"
-        for name, scheduler in all_gang_schedulers().items()
+        for name, scheduler in known.items()
         for kind in scheduler.kinds
         if kind.version in groups.get(kind.group, ())
     ]
+    found += [f"{chosen} (cannot be looked for)"] if chosen in known and not known[chosen].kinds else []
     if not found:
         return ClusterReport("gang scheduling", "off", "none", "jobs that ask for it wait, with a condition")
     used = f"for {'jobs that ask for it' if chosen == AUTO else 'all jobs'} (--gang-scheduler={chosen})"

@@ -1,10 +1,10 @@
-"""The command `kubedl`: the first argument selects the process, the others are its arguments.
+"""The command `kubedl`: processes of the cluster by their name, else the command line of people.
 
-A process is imported on demand, since each may need packages that the others do not have.
+A process is imported on demand, since each may need packages that the others do not have; help is a text file.
 """
 
-import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 
@@ -12,18 +12,39 @@ PROCESSES = {
     "operator": "kubedl.entrypoints.operator",
     "packer": "kubedl.entrypoints.packer",
     "loader": "kubedl.entrypoints.loader",
+    "recorder": "kubedl.entrypoints.recorder",
     "smoke-test": "kubedl.entrypoints.smoke_test",
 }
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one process and exit with its exit code."""
-    parser = argparse.ArgumentParser(prog="kubedl", description="Deep learning on Kubernetes.")
-    parser.add_argument("process", choices=sorted(PROCESSES), help="the process to run; see `kubedl <process> --help`")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the process")
-    chosen = parser.parse_args(arguments)
-    code: int = importlib.import_module(PROCESSES[chosen.process]).main(chosen.arguments)
-    return code
+    """Run one process or command and return its exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if words and words[0] in PROCESSES:
+        code: int = importlib.import_module(PROCESSES[words[0]]).main(words[1:])
+        return code
+    if words == ["help", "processes"]:
+        print("Processes of the cluster, each with --help:", *sorted(PROCESSES), sep="\n  ")
+        return 0
+    if instruction := os.environ.get("_KUBEDL_COMPLETE"):
+        return _complete(instruction)
+    from kubedl.cli.static_help import help_for  # noqa: PLC0415 - a process needs no command line
+
+    if (text := help_for(words)) is not None:
+        print(text, end="")
+        return 0
+    from kubedl.cli.main import main as run  # noqa: PLC0415
+
+    return run(words)
+
+
+def _complete(instruction: str) -> int:
+    """Answer a shell that completes words."""
+    from click.shell_completion import shell_complete  # noqa: PLC0415
+
+    from kubedl.cli.main import kubedl  # noqa: PLC0415
+
+    return shell_complete(kubedl, {}, "kubedl", "_KUBEDL_COMPLETE", instruction)
 
 
 if __name__ == "__main__":

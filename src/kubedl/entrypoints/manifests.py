@@ -7,10 +7,10 @@ chart has the same CRDs and rules as files, and renders ClusterRoles or Roles fr
 import sys
 from collections.abc import Sequence
 
-from kubedl.api import cachebackend, inference, model
-from kubedl.entrypoints import operator, smoke_test
+from kubedl.api import cachebackend, cron, inference, model
+from kubedl.entrypoints import operator, recorded_kinds, smoke_test
 from kubedl.schema.crd import CustomResource
-from kubedl.schema.grants import EFS, of_feature, outside, own, served
+from kubedl.schema.grants import EFS, LOGS, of_feature, outside, own, served
 from kubedl.schema.rbac import edit_rules, role, rules, user_roles, view_rules
 from kubedl.schema.yaml_documents import to_yaml
 from kubedl.training.kinds import all_kinds
@@ -25,6 +25,7 @@ def custom_resources() -> Sequence[CustomResource]:
     return (
         *(kind.custom_resource for kind in all_kinds()),
         cachebackend.CUSTOM_RESOURCE,
+        cron.CUSTOM_RESOURCE,
         *model.CUSTOM_RESOURCES,
         inference.CUSTOM_RESOURCE,
     )
@@ -44,6 +45,10 @@ def chart_files() -> dict[str, str]:
         "rbac/operator-outside.yaml": rules(outside(operator.GRANTS)),
         "rbac/operator-efs.yaml": rules(of_feature(operator.GRANTS, EFS)),
         "rbac/operator-own.yaml": rules(own(operator.GRANTS)),
+        "rbac/recorder.yaml": rules(served(recorded_kinds.GRANTS)),
+        "rbac/recorder-outside.yaml": rules(outside(recorded_kinds.GRANTS)),
+        "rbac/recorder-logs.yaml": rules(of_feature(recorded_kinds.GRANTS, LOGS)),
+        "rbac/recorder-own.yaml": rules(own(recorded_kinds.GRANTS)),
         "rbac/smoke-test.yaml": rules(smoke_test.GRANTS),
         "rbac/view.yaml": rules(view_rules(people)),
         "rbac/edit.yaml": rules(edit_rules(people)),

@@ -5,23 +5,23 @@ Run it outside a cluster with --kubeconfig. With leader election, a standby wait
 
 import argparse
 import asyncio
-import logging
 import os
-import signal
 import sys
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 
 import structlog
 
 from kubedl.api.cachebackend import CACHE_BACKENDS
+from kubedl.cron import setup as cron
 from kubedl.datasets import setup as datasets
 from kubedl.entrypoints import cluster_report, policy_flags
 from kubedl.entrypoints.object_metrics import object_metrics
+from kubedl.entrypoints.process import configure_log, until_signalled
 from kubedl.kube import credentials, watch
 from kubedl.kube.client import Client
+from kubedl.kube.kubeconfig import CredentialsError
 from kubedl.kube.rate_limiter import RateLimiter
 from kubedl.kube.types.meta import ObjectKey
 from kubedl.models import setup as models
@@ -42,6 +42,7 @@ LOG_LEVELS = ("debug", "info", "warning", "error")
 GRANTS = (
     *training.GRANTS,
     *datasets.GRANTS,
+    *cron.grants(kind.plural for kind in all_kinds()),
     *models.GRANTS,
     *serving.GRANTS,
     Grant("", ("events",), ("get", "create", "patch"), "Record events."),
@@ -66,10 +67,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser().error("--without-cluster-role requires --namespace: Roles cannot grant access to all namespaces")
     if options.without_cluster_role and options.efs_file_systems.allowed:
         parser().error("--efs-file-systems requires a ClusterRole: PersistentVolumes are cluster-scoped")
-    _configure_log(options.log_format, options.log_level)
+    configure_log(options.log_format, options.log_level)
     try:
         asyncio.run(_serve(options))
-    except credentials.CredentialsError as error:
+    except CredentialsError as error:
         print(f"kubedl operator: {error}", file=sys.stderr)
         return 2
     return 0
@@ -159,7 +160,7 @@ async def _serve(options: argparse.Namespace) -> None:
             log.info("started", kinds=[kind.kind for kind in all_kinds()], address=address, pid=os.getpid())
             elected = partial(_lead_at_once, metrics) if options.no_leader_election else election.run
             with lease_timer.lease_timer(election.check):
-                await _until_signalled(manager.run(elected))
+                await until_signalled(manager.run(elected))
     finally:
         await client.close()
         await lease_client.close()
@@ -171,6 +172,7 @@ def _setup(context: Context) -> None:
     backends = manager.informer(CACHE_BACKENDS, context.scope())
     jobs = training.setup(context, backends)
     datasets.setup(context, backends, jobs)
+    cron.setup(context, jobs)
     versions = models.setup(context)
     serving.setup(context, versions)
     metrics.registry.register(object_metrics([resource.kind for resource in jobs], manager.reflectors))
@@ -195,33 +197,6 @@ def _now() -> datetime:
 async def _lead_at_once(metrics: Metrics, lead: Lead) -> None:
     metrics.leading(True)
     await lead()
-
-
-async def _until_signalled(work: Awaitable[None]) -> None:
-    """Run until SIGTERM or SIGINT, then shut down gracefully."""
-    task = asyncio.ensure_future(work)
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, task.cancel)
-    with suppress(asyncio.CancelledError):
-        await task
-
-
-def _configure_log(form: str, level: str) -> None:
-    renderer: Callable[..., str | bytes] = (
-        structlog.processors.JSONRenderer() if form == "json" else structlog.dev.ConsoleRenderer()
-    )
-    structlog.configure(
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.format_exc_info,
-            renderer,
-        ],
-        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-        cache_logger_on_first_use=True,
-    )
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from kubedl.api.training import GROUP, TrainingJob
 from kubedl.kube import credentials
 from kubedl.kube.client import Client
 from kubedl.kube.errors import ApiError
+from kubedl.kube.kubeconfig import CredentialsError
 from kubedl.podspec.security import NOBODY, RESTRICTED
 from kubedl.schema.grants import Grant
 from kubedl.training.kinds.pytorch import PyTorch
@@ -34,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except asyncio.CancelledError:
         print("kubedl smoke-test: stopped by a signal", file=sys.stderr)
         return 2
-    except (ApiError, credentials.CredentialsError) as error:
+    except (ApiError, CredentialsError) as error:
         print(f"kubedl smoke-test: {error}", file=sys.stderr)
         return 2
     print(status, flush=True)

@@ -2,44 +2,17 @@
 
 import asyncio
 import ssl
-import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import structlog
 
-from kubedl.kube.tls import client_context
+from kubedl.kube.tls import Certificates
 
 READ_AGAIN = 60.0  # seconds
 TRY_AGAIN = 5.0  # seconds, after a failed read
 
 log = structlog.get_logger()
-
-
-@dataclass(frozen=True)
-class Certificates:
-    """The PEM data of an SSL context."""
-
-    authorities: bytes | None = None  # None: the CAs of the system
-    certificate: bytes | None = None  # client certificate and key
-    key: bytes | None = None
-    verify: bool = True
-
-    def context(self) -> ssl.SSLContext:
-        """Return the SSL context; raises ValueError or OSError if the data is invalid."""
-        context = client_context(self.authorities.decode() if self.authorities is not None else None)
-        if not self.verify:
-            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        if (self.certificate is None) != (self.key is None):
-            raise ValueError("a client certificate needs its key, and vice versa")
-        if self.certificate is not None and self.key is not None:
-            # The ssl module reads client certificates from files only.
-            with tempfile.NamedTemporaryFile() as pair:
-                pair.write(self.certificate + b"\n" + self.key)
-                pair.flush()
-                context.load_cert_chain(pair.name)
-        return context
 
 
 class TLSConfig:

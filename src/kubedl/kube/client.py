@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from kubedl.kube import codec, nesting
-from kubedl.kube.credentials import Credentials, CredentialsError
+from kubedl.kube.credentials import Credentials
 from kubedl.kube.errors import (
     ApiError,
     ForbiddenError,
@@ -25,6 +25,7 @@ from kubedl.kube.errors import (
 )
 from kubedl.kube.http import Permit, Pool
 from kubedl.kube.http_parser import Head
+from kubedl.kube.kubeconfig import CredentialsError
 from kubedl.kube.rate_limiter import RateLimiter
 from kubedl.kube.types.meta import ObjectKey, ObjectT, Record, Resource
 
@@ -39,6 +40,7 @@ Rendered = Callable[[], Body]
 Params = Mapping[str, str]
 OnRequest = Callable[[str, str, str, float], None]
 PatchType = Literal["merge", "apply"]
+Propagation = Literal["Background", "Foreground"]
 _CONTENT = {"merge": "application/merge-patch+json", "apply": "application/apply-patch+yaml"}
 
 
@@ -99,10 +101,18 @@ class Client:
         return _decode(resource, answer)
 
     async def delete(
-        self, resource: Resource[ObjectT], key: ObjectKey, uid: str, grace_seconds: int | None = None
+        self,
+        resource: Resource[ObjectT],
+        key: ObjectKey,
+        uid: str,
+        grace_seconds: int | None = None,
+        propagation: Propagation = "Background",
     ) -> ObjectT | None:
-        """Delete the object if it has this uid; returns its last state if the server sends it."""
-        options: dict[str, Any] = {"preconditions": {"uid": uid}, "propagationPolicy": "Background"}
+        """Delete the object if it has this uid; returns its last state if the server sends it.
+
+        With Foreground it exists until its dependents are gone.
+        """
+        options: dict[str, Any] = {"preconditions": {"uid": uid}, "propagationPolicy": propagation}
         if grace_seconds is not None:
             options["gracePeriodSeconds"] = grace_seconds
         answer = await self.call("delete", resource, resource.path(*key), body=options)
@@ -149,11 +159,26 @@ class Client:
         self, resource: Resource[Any], namespace: str, params: Params, silence: float
     ) -> AsyncIterator[AsyncIterator[bytes]]:
         """Open a watch; raises UnknownOutcomeError after `silence` seconds without data."""
+        opened = self._streamed("watch", resource, resource.path(namespace), {**params, "watch": "1"}, silence)
+        async with opened as parts:
+            yield parts
+
+    @asynccontextmanager
+    async def read(
+        self, resource: Resource[Any], path: str, params: Params, silence: float
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
+        """Read a response of any size, such as a log, in parts; `silence` as for a watch."""
+        async with self._streamed("get", resource, path, params, silence) as parts:
+            yield parts
+
+    @asynccontextmanager
+    async def _streamed(
+        self, verb: str, resource: Resource[Any], path: str, params: Params, silence: float
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
         await self._limiter.take()
-        target = f"{resource.path(namespace)}?{urlencode({**params, 'watch': '1'})}"
         headers = await self._identity()
-        opened = self._pool.stream(target, headers, silence)
-        async with self._watched_over("watch", resource) as outcome, opened as (head, parts):
+        opened = self._pool.stream(f"{path}?{urlencode(params)}", headers, silence)
+        async with self._watched_over(verb, resource) as outcome, opened as (head, parts):
             outcome.append(str(head.status))
             if head.status != 200:
                 raise self._refusal(head, b"".join([part async for part in parts]))

@@ -6,25 +6,24 @@ a 401 or a failed TLS handshake.
 
 import asyncio
 import os
-import subprocess
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
-from kubedl.kube import codec, kubeconfig
-from kubedl.kube.certificates import Certificates, TLSConfig
-from kubedl.kube.kubeconfig import Access, Entry, KubeconfigError
-from kubedl.kube.types.meta import Record
+from kubedl.kube import exec_plugin, kubeconfig
+from kubedl.kube.certificates import TLSConfig
+from kubedl.kube.exec_plugin import Plugin
+from kubedl.kube.kubeconfig import Access, CredentialsError, Entry
+from kubedl.kube.service_account import SERVICE_ACCOUNT, read_token, server_of_pod
+from kubedl.kube.tls import Certificates
 
-SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+UNSUPPORTED: kubeconfig.Unsupported = {
+    "cluster": ("proxy-url",),
+    "user": ("auth-provider", "as", "as-uid", "as-groups", "as-user-extra"),
+}
 REREAD_AFTER = 60.0
 LOOK_AGAIN = 5.0  # seconds, after a failed refresh
-
-
-class CredentialsError(Exception):
-    """Credentials are missing or invalid; the message says which."""
 
 
 class Token:
@@ -87,30 +86,25 @@ def load(file: str | None) -> Credentials:
         return from_kubeconfig(Path(file))
     if "KUBERNETES_SERVICE_HOST" in os.environ:
         return in_cluster()
-    named = [Path(path) for path in os.environ.get("KUBECONFIG", "").split(os.pathsep) if path]
-    return from_kubeconfig(*(named or [Path.home() / ".kube" / "config"]))
+    return from_kubeconfig(*kubeconfig.default_paths())
 
 
 def in_cluster(directory: Path = SERVICE_ACCOUNT) -> Credentials:
     """Load the pod's service account."""
-    host, port = os.environ.get("KUBERNETES_SERVICE_HOST", ""), os.environ.get("KUBERNETES_SERVICE_PORT", "443")
-    if not host:
+    server = server_of_pod()
+    if not server:
         raise CredentialsError("not in a pod: KUBERNETES_SERVICE_HOST is not set")
-    address = f"[{host}]" if ":" in host else host
     try:
         namespace = (directory / "namespace").read_text().strip()
         tls = TLSConfig(lambda: Certificates((directory / "ca.crt").read_bytes()))
     except OSError as error:
         raise CredentialsError(f"the service account of the pod is not mounted: {error}") from error
-    return Credentials(f"https://{address}:{port}", tls, _token_from_file(directory / "token"), namespace)
+    return Credentials(server, tls, _token_from_file(directory / "token"), namespace)
 
 
 def from_kubeconfig(*paths: Path) -> Credentials:
     """Load the current context of one or more merged kubeconfig files."""
-    try:
-        access = kubeconfig.read(paths)
-    except KubeconfigError as error:
-        raise CredentialsError(str(error)) from error
+    access = kubeconfig.read(paths, UNSUPPORTED)
     try:
         tls = _tls(paths, access) if access.server.startswith("https:") else None
     except (OSError, ValueError) as error:  # missing, not base64, or not a certificate
@@ -120,7 +114,9 @@ def from_kubeconfig(*paths: Path) -> Credentials:
 
 def _tls(paths: Sequence[Path], access: Access) -> TLSConfig:
     """Read the certificates again: they are rotated in the referenced files or in the kubeconfig itself."""
-    return TLSConfig(lambda: kubeconfig.read(paths).certificates(), access.cluster.text("tls-server-name") or None)
+    return TLSConfig(
+        lambda: kubeconfig.read(paths, UNSUPPORTED).certificates(), access.cluster.text("tls-server-name") or None
+    )
 
 
 def _token(paths: Sequence[Path], user: Entry) -> Token | None:
@@ -128,81 +124,24 @@ def _token(paths: Sequence[Path], user: Entry) -> Token | None:
         return Token(lambda: _token_in_kubeconfig(paths))
     if file := user.text("tokenFile"):
         return _token_from_file(user.directory / file)
-    if program := user.values.get("exec"):
-        try:
-            command = codec.decode(codec.encode(program), _Command)
-        except codec.MalformedError as error:
-            raise CredentialsError(f"cannot run the credential command of the kubeconfig: {error}") from error
-        return Token(lambda: _token_from_command(command, user.directory))
+    if plugin := exec_plugin.plugin_of(user):
+        return Token(lambda: _token_from_plugin(plugin, user))
     return None
 
 
 def _token_in_kubeconfig(paths: Sequence[Path]) -> tuple[str, float]:
-    try:
-        return kubeconfig.read(paths).user.text("token"), REREAD_AFTER
-    except KubeconfigError as error:
-        raise CredentialsError(str(error)) from error
+    return kubeconfig.read(paths, UNSUPPORTED).user.text("token"), REREAD_AFTER
 
 
 def _token_from_file(path: Path) -> Token:
-    def read() -> tuple[str, float]:
-        try:
-            value = path.read_text().strip()
-        except (OSError, ValueError) as error:
-            raise CredentialsError(f"cannot read the token: {error}") from error
-        if not value:
-            raise CredentialsError(f"the token file {path} is empty")
-        return value, REREAD_AFTER
-
-    return Token(read)
+    return Token(lambda: (read_token(path), REREAD_AFTER))
 
 
-class _Variable(Record, frozen=True):
-    name: str
-    value: str
-
-
-class _Command(Record, frozen=True):
-    command: str
-    args: tuple[str, ...] | None = ()
-    env: tuple[_Variable, ...] | None = ()
-    api_version: str = "client.authentication.k8s.io/v1"
-
-
-class _ExecStatus(Record, frozen=True):
-    token: str = ""
-    expiration_timestamp: datetime | None = None
-
-
-class _ExecCredential(Record, frozen=True):
-    status: _ExecStatus
-
-
-def _token_from_command(command: _Command, directory: Path) -> tuple[str, float]:
-    # A relative path is relative to the kubeconfig; a bare name is looked up in $PATH.
-    program = str(directory / command.command) if os.sep in command.command else command.command
-    request = {"apiVersion": command.api_version, "kind": "ExecCredential", "spec": {"interactive": False}}
-    environment = {**os.environ, "KUBERNETES_EXEC_INFO": codec.encode(request).decode()}
-    environment |= {variable.name: variable.value for variable in command.env or ()}
-    try:
-        answer = subprocess.run(
-            [program, *(command.args or ())], capture_output=True, check=True, timeout=60, env=environment
-        )
-        status = codec.decode(answer.stdout, _ExecCredential).status
-    except subprocess.CalledProcessError as error:
-        said = error.stderr.decode(errors="replace").strip()[-500:]
-        raise CredentialsError(
-            f"the credential command {program!r} of the kubeconfig returned no token: {said or error}"
-        ) from error
-    except (OSError, subprocess.SubprocessError, *codec.UNREADABLE) as error:
-        raise CredentialsError(
-            f"the credential command {program!r} of the kubeconfig returned no token: {error}"
-        ) from error
+def _token_from_plugin(plugin: Plugin, user: Entry) -> tuple[str, float]:
+    status = exec_plugin.run(plugin, user)
     if not status.token:
         raise CredentialsError(
-            f"the credential command {program!r} of the kubeconfig returned no token (client certificates are not "
-            "supported)"
+            f"the credential command {plugin.command!r} of the kubeconfig returned no token (client certificates are "
+            "not supported)"
         )
-    if status.expiration_timestamp is None:
-        return status.token, float("inf")
-    return status.token, max(0.0, status.expiration_timestamp.timestamp() - time.time() - 10)
+    return status.token, status.lifetime

@@ -13,6 +13,7 @@ class ApiError(Exception):
         self.reason = reason
         self.message = message
         self.retry_after = retry_after
+        self.causes: tuple[StatusCause, ...] = ()
 
 
 class NotFoundError(ApiError):
@@ -59,6 +60,8 @@ class StatusCause(Record, frozen=True):
     """One cause in a Status."""
 
     reason: str = ""
+    field: str = ""
+    message: str = ""
 
 
 class StatusDetails(Record, frozen=True):
@@ -113,4 +116,6 @@ def error_from_response(code: int, body: bytes, retry_after: float | None = None
     kind = _BY_REASON.get(status.reason) or _BY_CODE.get(code)
     if kind is None:
         kind = UnknownOutcomeError if code >= 500 else ApiError
-    return kind(code, status.reason, status.message, retry_after)
+    error = kind(code, status.reason, status.message, retry_after)
+    error.causes = status.details.causes if status.details is not None else ()
+    return error

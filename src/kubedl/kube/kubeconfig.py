@@ -1,25 +1,31 @@
 """Kubeconfig files, merged like kubectl does: the first file that has an entry, or a current context, wins.
 
 Unsupported settings are rejected by name, never ignored: ignoring a proxy or an impersonation would send requests by
-another route, or as another user.
+another route, or as another user. What is supported depends on the client that reads the file.
 """
 
 import base64
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from kubedl.kube.certificates import Certificates
+from kubedl.kube.tls import Certificates
 
-UNSUPPORTED_CLUSTER = ("proxy-url",)
-UNSUPPORTED_USER = ("auth-provider", "as", "as-uid", "as-groups", "as-user-extra")
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # a large file takes the loader in Python twenty times as long
+
+# Fields of clusters and users that a client does not support.
+Unsupported = Mapping[str, Sequence[str]]
 
 
-class KubeconfigError(ValueError):
+class CredentialsError(Exception):
+    """Credentials are missing or invalid; the message says which."""
+
+
+class KubeconfigError(CredentialsError, ValueError):
     """The kubeconfig is incomplete or invalid; the message says where."""
 
 
@@ -44,8 +50,20 @@ class Entry:
 
 
 @dataclass(frozen=True)
+class Choice:
+    """Names that have precedence over those in the files; empty ones do not count."""
+
+    context: str = ""
+    cluster: str = ""
+    user: str = ""
+
+
+CURRENT = Choice()
+
+
+@dataclass(frozen=True)
 class Access:
-    """The settings of the current context."""
+    """The settings of one context."""
 
     server: str
     namespace: str
@@ -62,30 +80,35 @@ class Access:
         )
 
 
-def read(paths: Sequence[Path]) -> Access:
-    """Load the current context. If several files are given, some may be missing."""
+def default_paths() -> list[Path]:
+    """Return the files of $KUBECONFIG, or ~/.kube/config."""
+    named = [Path(path) for path in os.environ.get("KUBECONFIG", "").split(os.pathsep) if path]
+    return named or [Path.home() / ".kube" / "config"]
+
+
+def read(paths: Sequence[Path], unsupported: Unsupported, choice: Choice = CURRENT) -> Access:
+    """Load the chosen context, by default the current one. If several files are given, some may be missing."""
     named = f"kubeconfig {os.pathsep.join(map(str, paths))}"
     found = [path for path in paths if path.exists()] if len(paths) > 1 else list(paths)
     if not found:
         raise KubeconfigError(f"{named}: no such files")
     files = [(path, _load(path)) for path in found]
-    context = _named(named, files, "context", _first(files, "current-context"))
-    cluster = _named(named, files, "cluster", context.values.get("cluster"))
-    user = _named(named, files, "user", context.values.get("user"))
-    for entry, kind, refused in ((cluster, "cluster", UNSUPPORTED_CLUSTER), (user, "user", UNSUPPORTED_USER)):
-        for name in refused:
-            if entry.values.get(name):
-                where = f"{kind} {context.values.get(kind)!r}"
-                raise KubeconfigError(f"{named}: {where} has {name}, which is not supported")
+    context = _named(named, files, "context", choice.context or _first(files, "current-context"))
+    names = {kind: getattr(choice, kind) or context.values.get(kind) for kind in ("cluster", "user")}
+    cluster, user = (_named(named, files, kind, name) for kind, name in names.items())
+    for entry, (kind, name) in zip((cluster, user), names.items(), strict=True):
+        for setting in unsupported[kind]:
+            if entry.values.get(setting):
+                raise KubeconfigError(f"{named}: {kind} {name!r} has {setting}, which is not supported")
     server = cluster.text("server").rstrip("/")
     if not server:
-        raise KubeconfigError(f"{named}: cluster {context.values.get('cluster')!r} has no server")
+        raise KubeconfigError(f"{named}: cluster {names['cluster']!r} has no server")
     return Access(server, context.text("namespace") or "default", cluster, user)
 
 
 def _load(path: Path) -> dict[str, Any]:
     try:
-        config = yaml.safe_load(path.read_text())
+        config = yaml.load(path.read_text(), LOADER)  # noqa: S506 - a safe loader
     except FileNotFoundError as error:
         raise KubeconfigError(f"kubeconfig {path} does not exist; pass --kubeconfig") from error
     except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:

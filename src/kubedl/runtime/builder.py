@@ -35,7 +35,7 @@ class ControllerBuilder:
         self._name = name
         self._kind = ""
         self._written: dict[Resource[Any], Store[Any]] = {}
-        self._watched: list[tuple[Store[Any], KeysOf[Any]]] = []
+        self._watched: list[tuple[Store[Any], KeysOf[Any], str]] = []
         self._needed: list[Store[Any]] = []
         self.expectations = Expectations(self._written)
         self.writer = Writer(manager.client, self.expectations)
@@ -46,18 +46,25 @@ class ControllerBuilder:
         self._written[informer.resource] = informer.store
         return self.watches(informer, keys or own_key)
 
-    def owns(self, *informers: Reflector[Any], keys: KeysOf[Any] | None = None, optional: bool = False) -> Self:
+    def owns(
+        self, *informers: Reflector[Any], keys: KeysOf[Any] | None = None, optional: bool = False, owner: str = ""
+    ) -> Self:
         """Reconcile the controller of these objects, from the owner reference unless `keys` is given."""
         if not self._kind:
             raise ValueError("owns() must be called after for_(), which sets the kind of the owner")
         for informer in informers:
             self._written[informer.resource] = informer.store
-            self.watches(informer, keys or controllers_of(self._kind), optional=optional)
+            if keys is None:
+                self.watches(informer, controllers_of(self._kind), optional=optional, owner=self._kind)
+            else:
+                self.watches(informer, keys, optional=optional, owner=owner)
         return self
 
-    def watches(self, informer: Reflector[ObjectT], keys: KeysOf[ObjectT], *, optional: bool = False) -> Self:
-        """Reconcile the keys of an object whenever it changes."""
-        self._watched.append((informer.store, keys))
+    def watches(
+        self, informer: Reflector[ObjectT], keys: KeysOf[ObjectT], *, optional: bool = False, owner: str = ""
+    ) -> Self:
+        """Reconcile the keys of an object whenever it changes; with `owner`, if its controller is of this kind."""
+        self._watched.append((informer.store, keys, owner))
         if not optional:
             self._needed.append(informer.store)
         return self
@@ -71,8 +78,8 @@ class ControllerBuilder:
             workers=workers,
             observer=self._metrics,
         )
-        for store, keys in self._watched:
-            controller.watch(store, keys)
+        for store, keys, owner in self._watched:
+            controller.watch(store, keys, owner)
         self._manager.add(controller, *self._needed)
         self._metrics.add_queue(controller.name, lambda: len(controller.queue))
         return controller

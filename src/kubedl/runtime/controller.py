@@ -51,8 +51,11 @@ class Controller:
         self._workers = workers
         self._observer = observer
 
-    def watch(self, store: Store[ObjectT], keys: Callable[[ObjectT], Iterable[ObjectKey]]) -> None:
-        """Enqueue the keys derived from an object whenever it changes, from its old and its new state."""
+    def watch(self, store: Store[ObjectT], keys: Callable[[ObjectT], Iterable[ObjectKey]], owner: str = "") -> None:
+        """Enqueue the keys derived from an object whenever it changes, from its old and its new state.
+
+        With `owner`, only of objects whose controller is of this kind.
+        """
 
         def changed(old: ObjectT | None, new: ObjectT | None) -> None:
             for version in (old, new):
@@ -60,7 +63,7 @@ class Controller:
                     for key in keys(version):
                         self.queue.add(key)
 
-        store.subscribe(changed)
+        store.subscribe(changed, owner)
 
     async def run(self) -> None:
         """Run until cancelled."""

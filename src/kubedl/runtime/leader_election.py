@@ -83,6 +83,12 @@ class LeaderElector:
         self._valid_until: float | None = None  # while leader
 
     @property
+    def term(self) -> tuple[str, int]:
+        """The uid of the Lease and the number of its holders before this one: a fencing token for other stores."""
+        held = self._held
+        return (held.metadata.uid, held.spec.lease_transitions) if held is not None else ("", 0)
+
+    @property
     def is_leader(self) -> bool:
         """Whether this process is leader and may write."""
         return (valid_until := self._valid_until) is not None and self._clock() < valid_until

@@ -18,7 +18,8 @@ _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 
 class Metrics:
     """All metrics of one process, in a registry of its own."""
 
-    def __init__(self) -> None:
+    def __init__(self, leader: str = "leader") -> None:
+        """`leader` names the gauge of leadership: alerts must not take another process for an operator."""
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
         self._calls = self._counter("api_calls", "Requests to the API server", "verb", "resource", "outcome")
@@ -34,7 +35,7 @@ class Metrics:
         self._age = self._gauge("cache_age_seconds", "Seconds since the watch last received data", "resource")
         self._objects = self._gauge("cache_objects", "Objects in the informer cache", "resource")
         self._informers: dict[str, list[tuple[Callable[[], float], Callable[[], float]]]] = {}
-        self._leader = self._gauge("leader", "1 if this process is the leader")
+        self._leader = self._gauge(leader, "1 if this process is the leader")
         self._lag = self._histogram("loop_lag_seconds", "Lag of the event loop in seconds")
         self._lag_max = self._gauge(
             "loop_lag_max_seconds", f"Maximum event loop lag of the last {LAG_WINDOW:g} s or more"

@@ -5,6 +5,7 @@ converges to the server's state, including deletions, and never goes back in tim
 """
 
 import asyncio
+import logging
 import random
 from collections.abc import Callable, Iterable
 from contextlib import aclosing
@@ -14,7 +15,14 @@ import structlog
 
 from kubedl.kube import watch
 from kubedl.kube.client import Client
-from kubedl.kube.errors import ApiError, GoneError, InvalidError, NotFoundError, UnknownOutcomeError
+from kubedl.kube.errors import (
+    ApiError,
+    GoneError,
+    InvalidError,
+    NotFoundError,
+    TooManyRequestsError,
+    UnknownOutcomeError,
+)
 from kubedl.kube.types.meta import ObjectKey, ObjectT, Resource
 from kubedl.kube.watch import ListOptions, WatchEvent
 from kubedl.runtime.discovery import Discovery
@@ -25,6 +33,7 @@ BEHIND = (
 )
 BETWEEN_LISTS = 10.0  # seconds; frequent lists would add load to a failing server
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 30.0
+BUSY = 2.0  # seconds of pause, after four refusals: from then on a busy server is worth a warning
 LOOK_AGAIN = 20.0  # seconds, plus up to as many more, until a missing kind is checked again
 EVERYTHING = ListOptions()
 
@@ -96,7 +105,9 @@ class Reflector(Generic[ObjectT]):
                 self._version = None
                 error = UnknownOutcomeError(0, "", "a bug")
             pause = max(self._pause * (1 + self._jitter()), error.retry_after or 0)
-            log.warning("watch failed", resource=self.resource.name, error=str(error), again_in=round(pause, 1))
+            # A server that has just got the definition of a kind answers 429 until its storage is ready.
+            level = logging.INFO if isinstance(error, TooManyRequestsError) and self._pause < BUSY else logging.WARNING
+            log.log(level, "watch failed", resource=self.resource.name, error=str(error), again_in=round(pause, 1))
             await asyncio.sleep(pause)
             self._pause = min(self._pause * 2, LONGEST_PAUSE)
 

@@ -58,7 +58,7 @@ class Store(Generic[ObjectT]):
         self._remember = remember
         self._deleted: dict[Hashable, dict[str, ObjectT]] = defaultdict(dict)
         self._remembered: dict[tuple[Hashable, str], None] = {}  # tombstones, oldest first
-        self._subscribers: list[Subscriber[ObjectT]] = []
+        self._subscribers: dict[str, list[Subscriber[ObjectT]]] = {}  # by the kind of owner; "" for all objects
 
     def __len__(self) -> int:
         return len(self._objects)
@@ -93,9 +93,12 @@ class Store(Generic[ObjectT]):
         if not found:
             self._deleted.pop(value, None)
 
-    def subscribe(self, subscriber: Subscriber[ObjectT]) -> None:
-        """Call `subscriber` on each change with the old and the new object, None if there is none."""
-        self._subscribers.append(subscriber)
+    def subscribe(self, subscriber: Subscriber[ObjectT], owner: str = "") -> None:
+        """Call `subscriber` on each change with the old and the new object, None if there is none.
+
+        With `owner`, only for objects whose controller is of this kind: one informer serves the controllers of many.
+        """
+        self._subscribers.setdefault(owner, []).append(subscriber)
 
     def put(self, new: ObjectT) -> None:
         """Add or update an object."""
@@ -163,9 +166,11 @@ class Store(Generic[ObjectT]):
             del self._found[name][value]
 
     def _notify(self, old: ObjectT | None, new: ObjectT | None) -> None:
-        for subscriber in self._subscribers:
-            try:
-                subscriber(old, new)
-            except Exception:  # the others must be called anyway: this change is not sent again
-                changed = new if new is not None else old
-                log.exception("subscriber failed", key=str(changed.metadata.key) if changed is not None else "")
+        owners = [found.metadata.controller for found in (new, old) if found is not None]
+        for kind in dict.fromkeys(["", *(owner.kind for owner in owners if owner is not None)]):
+            for subscriber in self._subscribers.get(kind, ()):
+                try:
+                    subscriber(old, new)
+                except Exception:  # the others must be called anyway: this change is not sent again
+                    changed = new if new is not None else old
+                    log.exception("subscriber failed", key=str(changed.metadata.key) if changed is not None else "")

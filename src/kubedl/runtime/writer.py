@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol, TypeVar
 
 from kubedl.kube import codec
-from kubedl.kube.client import Client
+from kubedl.kube.client import Client, Propagation
 from kubedl.kube.errors import AlreadyExistsError, ApiError, ConflictError, NotFoundError
 from kubedl.kube.types.meta import Object, ObjectKey, ObjectT, Resource
 from kubedl.runtime.expectations import Expectations
@@ -76,11 +76,17 @@ class Writer:
         raise ConflictError(409, "CacheBehind", f"{resource.kind} {name} exists, but is not in the cache yet")
 
     async def delete(
-        self, owner: Object, resource: Resource[ObjectT], target: ObjectT, grace_seconds: int | None = None
+        self,
+        owner: Object,
+        resource: Resource[ObjectT],
+        target: ObjectT,
+        grace_seconds: int | None = None,
+        propagation: Propagation = "Background",
     ) -> None:
         """Delete exactly this object; no error if it is already gone or replaced."""
+        meta = target.metadata
         try:
-            last = await self.client.delete(resource, target.metadata.key, target.metadata.uid, grace_seconds)
+            last = await self.client.delete(resource, meta.key, meta.uid, grace_seconds, propagation)
         except (NotFoundError, ConflictError):
             return
         if last is not None:

@@ -12,6 +12,7 @@ READ = ("get", *FOLLOW)
 VERBS = (*READ, "create", "update", "patch", "delete", "deletecollection")  # in the order in which they are rendered
 INTO_PODS = frozenset({"pods/attach", "pods/exec", "pods/portforward", "pods/proxy"})
 EFS = "efs"  # a feature: models in AWS EFS, enabled by naming file systems
+LOGS = "logs"  # a feature: the recorder archives logs of pods
 
 
 @dataclass(frozen=True)

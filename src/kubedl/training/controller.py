@@ -10,7 +10,7 @@ import msgspec
 from kubedl.api.cachebackend import CacheBackend
 from kubedl.api.conditions import find, is_true, turned
 from kubedl.api.model import MODEL_VERSIONS
-from kubedl.api.training import BY_CACHE, JobStatus, TrainingJob, cache_key
+from kubedl.api.training import BY_CACHE, JobStatus, TrainingJob, cache_key, is_managed_elsewhere
 from kubedl.kube.errors import ApiError, NamespaceTerminatingError
 from kubedl.kube.types.core import PODS, Node, Pod
 from kubedl.kube.types.meta import ObjectKey
@@ -27,9 +27,11 @@ from kubedl.training.gang.assignment import job_of
 from kubedl.training.gang.retries import GangRetries
 from kubedl.training.informers import Informers
 from kubedl.training.kind import Kind
-from kubedl.training.kueue.observation import observe_queue
+from kubedl.training.kueue.admission import apply_counts
+from kubedl.training.kueue.observation import is_undecided, observe_queue
 from kubedl.training.nodes import NodeView
 from kubedl.training.observed import Observed, Settings
+from kubedl.training.placement.observation import observe_placement
 from kubedl.training.plan import Plan
 from kubedl.training.planner import plan, without_version
 from kubedl.training.waiting_memory import WaitingMemory
@@ -37,6 +39,7 @@ from kubedl.training.waiting_memory import WaitingMemory
 Written = Callable[[str, TrainingJob, JobStatus, datetime], None]
 
 ASKED_AT_ONCE = 32
+LOADING = 0.5  # seconds until the caches of Kueue are looked at again, at the start
 LOOK_AT_HIDDEN = timedelta(seconds=30)
 MOST_TERMINATING_PODS = 50_000
 
@@ -83,6 +86,11 @@ class JobController:
 
     async def reconcile(self, key: ObjectKey) -> float | None:
         """Reconcile one job; returns after how many seconds to reconcile again."""
+        resource = self._informers.jobs.get(key)
+        if resource is not None and is_managed_elsewhere(resource):
+            return None
+        if resource is not None and is_undecided(resource, self._informers):
+            return LOADING
         observed = self.observe(key)
         if observed is None:
             self._backoff.release(key)
@@ -113,9 +121,13 @@ class JobController:
         owned = tuple(self._informers.pods.owned_by(resource))
         others = tuple(pod for pod in owned if pod.metadata.name in other) if other else ()
         pods = tuple(pod for pod in owned if pod.metadata.name not in other) if others else owned
+        services = tuple(self._informers.services.owned_by(resource))
         settings = self.current_settings()
         cache, lost, now = cache_key(resource), self._nodes.lost(pods), self._clock().replace(microsecond=0)
         job = job_of(self.kind, resource, settings)
+        queue = observe_queue(job, owned, settings, self._informers)
+        if queue is not None:
+            apply_counts(job, queue)
         return Observed(
             kind=self.kind,
             job=job,
@@ -124,12 +136,15 @@ class JobController:
             deleted=tuple(
                 self._as_terminating(pod) for pod in self._informers.pods.tombstones(OwnerKey.of_owner(resource))
             ),
-            has_service=any(service.metadata.name == name for service in self._informers.services.owned_by(resource)),
+            has_service=any(service.metadata.name == name for service in services),
+            services=services,
+            host_ports=self._informers.host_ports,
             lost_nodes=lost,
             now=now,
             settings=settings,
-            queue=observe_queue(job, settings, self._informers),
+            queue=queue,
             cache=self._informers.backends.get(cache) if cache is not None else None,
+            unmet_placement=observe_placement(resource, self._nodes, now),
             outage=self._nodes.outage(now) if lost else None,
             heard=self._waiting_memory.kubelet_event(resource.metadata.uid),
             message_written_at=self._waiting_memory.message_changed_at(resource.metadata.uid),

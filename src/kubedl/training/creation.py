@@ -17,7 +17,7 @@ from kubedl.training import auxiliary_objects, pods, services
 from kubedl.training.addons import registry
 from kubedl.training.blocked import BLOCKED, Refusal
 from kubedl.training.kind import AuxiliaryObject
-from kubedl.training.kueue.workload import apply_admission
+from kubedl.training.kueue.admission import apply_admission
 from kubedl.training.observed import Observed
 from kubedl.training.plan import Creation, Plan
 from kubedl.training.restarts import scope
@@ -38,7 +38,7 @@ async def create(writer: Writer, observed: Observed, decided: Plan) -> tuple[lis
     work += [partial(_create_pod, writer, observed, creation) for creation in decided.creations]
     size = PROBE if is_true(resource.status.conditions, BLOCKED) else FIRST_BATCH
     try:
-        await _ensure_prerequisites(writer, observed, first=decided.create_service)
+        await _ensure_prerequisites(writer, observed, decided)
         await _ensure_groups(writer, observed, decided.creations)
         while work:
             batch, work = work[:size], work[size:]
@@ -49,13 +49,13 @@ async def create(writer: Writer, observed: Observed, decided: Plan) -> tuple[lis
     return [one for one in found if isinstance(one, Pod)], None
 
 
-async def _ensure_prerequisites(writer: Writer, observed: Observed, *, first: bool) -> None:
+async def _ensure_prerequisites(writer: Writer, observed: Observed, decided: Plan) -> None:
     """What pods need. An existing Service implies that the objects exist; what add-ons prepare is always ensured."""
     kind, job = observed.kind, observed.job
     addons = registry.requested(job.resource)
     for addon in addons:
-        await addon.prepare(writer.client, observed)
-    if not first:
+        await addon.prepare(writer, observed, decided.creations)
+    if not decided.create_service:
         return
     objects = [
         *kind.auxiliary_objects(job),

@@ -5,6 +5,9 @@ from datetime import UTC, datetime, timedelta
 CUT = " … "
 LONGEST_LINE = 160  # characters of a line in `kubectl get`
 LONGEST_PIECE = 12  # characters; a longer word is cut rather than dropped
+UNITS = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
+# Seconds from which on a wait is "over" that long: few enough that each costs a status write, the last after 64 days.
+STEPS = (10, 20, 40, 60, 120, 300, 600, 1200, 2400, 3600, 7200, 18000, 36000, *(86400 * 2**days for days in range(7)))
 
 
 def shorten(text: str, most: int) -> str:
@@ -42,6 +45,16 @@ def duration(passed: timedelta) -> str:
     if seconds < 86400:
         return f"{seconds // 3600} h {seconds % 3600 // 60} min"
     return f"{seconds // 86400} d {seconds % 86400 // 3600} h"
+
+
+def coarse(passed: timedelta) -> tuple[str, timedelta | None]:
+    """Return a lower bound of a duration, empty for less than ten seconds, and from when on another one holds."""
+    seconds = passed.total_seconds()
+    following = next((step for step in STEPS if step > seconds), None)
+    reached = max((step for step in STEPS if step <= seconds), default=0)
+    size, unit = next((one for one in UNITS if reached >= one[0]), UNITS[-1])
+    text = f"{reached // size} {unit}" if reached else ""
+    return text, timedelta(seconds=following) if following is not None else None
 
 
 def headline(reason: str, message: str) -> str:

@@ -18,7 +18,7 @@ def ignore(builder: PlanBuilder, replicas: Iterable[ObservedReplica], addons: Se
     late = _late_addon(builder, replicas, addons) if addons else None
     if late is not None:
         reason, message = late[0], f"{late[1]} is ignored: {HOW}"
-    elif message := unsupported(builder.observed.job.resource.metadata.annotations) or "":
+    elif message := unsupported(builder.observed.job.resource, builder.observed.kind) or "":
         reason, message = "AnnotationAddedLate", f"{message}; ignored: {HOW}"
     else:
         builder.condition(EDIT_IGNORED, False, "NothingIgnored")

@@ -12,6 +12,9 @@ from typing import Any
 from kubedl.api.training import Dependency, ExitCodes, OomPolicy, ReplicaSpec, RestartPolicy, TrainingJob
 from kubedl.kube.codec import RawObject
 from kubedl.training import template
+from kubedl.training.policies.network_mode import network_mode
+
+HOST_IP = "KUBEDL_HOST_IP"  # variable with the address of the node, in pods on the host network
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,8 @@ class Job:
         self.roles = {role.name: self._role(role, written[role.name.lower()]) for role in present}
         self.size = sum(role.replicas for role in self.roles.values())
         self.starts_together = False
+        self.network_mode = network_mode(resource)
+        self.host_ports: dict[str, int] = {}  # of pods on the host network, by name
 
     def __contains__(self, role: str) -> bool:
         return role in self.roles and self.roles[role].replicas > 0
@@ -96,6 +101,11 @@ class Job:
                 kept = tuple(dependency for dependency in role.depends_on if dependency.phase != "Running")
                 self.roles[role.name] = replace(role, depends_on=kept)
 
+    def limit(self, role: str, replicas: int) -> None:
+        """Give a role fewer replicas than the user asked for."""
+        self.roles[role] = replace(self.roles[role], replicas=min(replicas, self.roles[role].replicas))
+        self.size = sum(one.replicas for one in self.roles.values())
+
     def rank(self, replica: Replica) -> int:
         """Return the rank of a replica among all, in the kind's order of roles; the leader has 0."""
         before = takewhile(lambda role: role != replica.role, self.roles)
@@ -108,6 +118,33 @@ class Job:
     def host(self, replica: Replica) -> str:
         """Return the DNS name of the pod."""
         return f"{self.pod_name(replica)}.{self.name}.{self.namespace}.svc"
+
+    def endpoint(self, replica: Replica, at: Replica) -> tuple[str, int]:
+        """Return host and port of a replica as the replica `at` must know them: to connect, or to listen itself.
+
+        On the host network a replica listens at a port of its node, which differs from that of its Service.
+        """
+        if replica == at and self.host_ports:
+            return f"$({HOST_IP})", self.host_ports[self.pod_name(replica)]
+        return self._peer(replica)
+
+    def address(self, replica: Replica, at: Replica | None = None) -> str:
+        """Return the endpoint, as others or the replica `at` must know it, as `host:port`.
+
+        The host is always a name, since an IPv6 address would need brackets.
+        """
+        host, port = self._peer(replica)
+        if replica == at and self.host_ports:
+            host, port = self.host(replica), self.host_ports[self.pod_name(replica)]
+        return f"{host}:{port}"
+
+    def _peer(self, replica: Replica) -> tuple[str, int]:
+        name = self.pod_name(replica)
+        if self.network_mode == "Host":  # the name of its Service
+            return f"{name}.{self.namespace}.svc", self.port(replica.role)
+        if self.network_mode == "HostDirect" and self.host_ports:
+            return self.host(replica), self.host_ports[name]
+        return self.host(replica), self.port(replica.role)
 
     def auxiliary_name(self, what: str) -> str:
         """Return the name of an auxiliary object, unique to this job by its uid."""

@@ -10,7 +10,7 @@ from datetime import datetime
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
 from kubedl.api.conditions import find, is_true
-from kubedl.api.training import JobStatus, TrainingJob
+from kubedl.api.training import JobStatus, TrainingJob, cron_policy
 
 OTHER = "Other"
 # Reasons of the condition Failed. Only these are label values, and all exist from the start: Prometheus does not see
@@ -65,7 +65,7 @@ class JobMetrics:
     def written(self, kind: str, resource: TrainingJob, after: JobStatus, now: datetime) -> None:
         """Record that the status of a job, previously that of `made`, was written."""
         before, uid = resource.status, resource.metadata.uid
-        if not before.conditions:
+        if not before.conditions and cron_policy(resource) is None:
             self._created.labels(kind).inc()
         if reason := _restart(before, after):
             self._restarted.labels(kind, reason).inc()

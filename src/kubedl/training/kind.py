@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from kubedl.api.training import GROUP, VERSION, CleanPodPolicy, RestartScope, TrainingJob
+from kubedl.api.validation.policies import network_rules
 from kubedl.api.validation.training import job_columns, job_rules, number_rules
 from kubedl.kube.types.meta import Resource
 from kubedl.schema.crd import CustomResource, Rule, Scale
@@ -43,6 +44,7 @@ class Kind(ABC):
     any_container: ClassVar[bool] = False  # whether the main container may have any name
     port_name: ClassVar[str]
     port: ClassVar[int]
+    host_network: ClassVar[bool] = False  # whether `environment` uses `Job.endpoint` and `Job.address` throughout
     clean_pod_policy: ClassVar[CleanPodPolicy] = "Running"
     rules: ClassVar[tuple[Rule, ...]] = ()
     scale: ClassVar[Scale | None] = None
@@ -105,4 +107,5 @@ class Kind(ABC):
         return (
             *job_rules(place, list(order), container, order, self.container_field),
             *number_rules(place, required, bounds),
+            *network_rules(self.host_network, self.kind),
         )

@@ -17,10 +17,15 @@ def of_job(job: Job) -> dict[str, str]:
     return {JOB_NAME: job.name, JOB_UID: job.uid}
 
 
+def of_replica(job: Job, replica: Replica) -> dict[str, str]:
+    """Return the labels of a replica's objects, which every attempt has."""
+    return of_job(job) | {REPLICA_TYPE: replica.role.lower(), REPLICA_INDEX: str(replica.index)}
+
+
 def of_pod(job: Job, replica: Replica, attempt: int) -> dict[str, str]:
     """Return the labels of a replica's pod."""
     kind, index = replica.role.lower(), str(replica.index)
-    labels = of_job(job) | {REPLICA_TYPE: kind, REPLICA_INDEX: index, ATTEMPT: str(attempt)}
+    labels = of_replica(job, replica) | {ATTEMPT: str(attempt)}
     labels |= {"group-name": GROUP, "job-name": job.name, "replica-type": kind, "replica-index": index}
     if kind in ("master", "chief"):
         labels["job-role"] = "master"

@@ -1,6 +1,6 @@
-"""Lost nodes of a job's pods, and outages, from the informer cache of nodes."""
+"""Lost nodes of a job's pods, outages, and labels, from the informer cache of nodes."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from kubedl.kube.types.core import Node, Pod
@@ -11,13 +11,20 @@ from kubedl.training.policies.node_outage import Outage, outage
 
 
 class NodeView:
-    """Reads the cache. All nodes are counted at most once a second, for all jobs."""
+    """Reads the cache. All nodes are counted at most once a second, for all jobs; so is each set of labels."""
 
     def __init__(self, nodes: Store[Node], settings: Settings) -> None:
         self._nodes = nodes
         self._settings = settings
         self._counted_at: datetime | None = None
         self._outage: Outage | None = None
+        self._labels_at: datetime | None = None
+        self._labels: dict[frozenset[tuple[str, str | None]], bool] = {}
+
+    @property
+    def are_known(self) -> bool:
+        """Whether the cluster has nodes that the operator may read."""
+        return len(self._nodes) > 0
 
     def lost(self, pods: Iterable[Pod]) -> dict[str, datetime]:
         """Return the lost nodes of these pods, with the time since when."""
@@ -35,3 +42,24 @@ class NodeView:
             self._outage = outage(self._nodes, settings.max_lost_nodes_percent, settings.node_grace, now)
             self._counted_at = now
         return self._outage
+
+    def have_label(self, key: str, now: datetime) -> bool:
+        """Return whether any node has a label, with any value."""
+        return self._any({key: None}, now)
+
+    def have_labels(self, labels: Mapping[str, str], now: datetime) -> bool:
+        """Return whether any node has all these labels."""
+        return self._any(labels, now)
+
+    def _any(self, labels: Mapping[str, str | None], now: datetime) -> bool:
+        if self._labels_at != now:
+            self._labels, self._labels_at = {}, now
+        asked = frozenset(labels.items())
+        if asked not in self._labels:
+            self._labels[asked] = any(_has(node.metadata.labels, labels) for node in self._nodes)
+        return self._labels[asked]
+
+
+def _has(given: Mapping[str, str], labels: Mapping[str, str | None]) -> bool:
+    """Whether labels have these values; None stands for any."""
+    return all(key in given and value in (None, given[key]) for key, value in labels.items())

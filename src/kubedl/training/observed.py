@@ -1,13 +1,14 @@
 """The observed state of one job. Planning reads nothing else, so equal observations give equal plans."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from kubedl.api.cachebackend import CacheBackend
-from kubedl.kube.types.core import Pod
+from kubedl.kube.types.core import Pod, Service
 from kubedl.podspec.model_volumes import NO_FILE_SYSTEMS, FileSystems
 from kubedl.training.gang.scheduler import InstalledScheduler
+from kubedl.training.host_network.ports import HostPorts
 from kubedl.training.job import Job, Replica
 from kubedl.training.kind import Kind
 from kubedl.training.kueue.queue import Queue
@@ -27,6 +28,7 @@ class Settings:
     file_systems: FileSystems = NO_FILE_SYSTEMS  # AWS EFS file systems that jobs may write models to
     omit_user: bool = False  # the cluster assigns users to containers (OpenShift)
     gang_scheduler: str = "auto"  # of jobs that choose none
+    gang_release: timedelta = timedelta(seconds=300)  # after which a later gang that is not placed restarts its job
     gang_schedulers: Mapping[str, InstalledScheduler] | None = None  # those of the cluster; None if not known yet
 
 
@@ -42,9 +44,12 @@ class Observed:
     lost_nodes: Mapping[str, datetime]  # since when
     now: datetime
     settings: Settings
+    services: tuple[Service, ...] = ()  # controlled by the job
+    host_ports: HostPorts = field(default_factory=HostPorts)
     others: tuple[Pod, ...] = ()  # controlled by the job, and no replicas
     queue: Queue | None = None  # of the job, if it asks for one
     cache: CacheBackend | None = None  # of the job, if it exists
+    unmet_placement: tuple[tuple[str, str], ...] = ()  # what no node can satisfy: reason and message
     outage: Outage | None = None  # too many nodes are lost at once to replace their pods
     heard: KubeletEvent | None = None  # the kubelet's latest Event about one pod
     message_written_at: datetime | None = None  # when this process last changed the waiting message

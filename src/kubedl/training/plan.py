@@ -54,6 +54,7 @@ class Gate:
     reason: str
     message: str
     allowed: int = 0  # how many of them may be created meanwhile
+    comes_first: bool = False  # whether it explains why roles wait for each other
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,7 @@ class PlanBuilder:
     retry: Gang | None = None
     given_up: frozenset[Replica] = frozenset()  # failed permanently, and the job continues without them
     gates: list[Gate] = field(default_factory=list)  # closed gates
+    held_by: Gate | None = None  # the first of them that holds pods back which could be created otherwise
     moved: bool = False  # an attempt was increased, which must be in the status before its pods are created
 
     def __post_init__(self) -> None:
@@ -132,6 +134,13 @@ class PlanBuilder:
         """Delete a pod; one that is terminating is deleted again only with force."""
         if force or pod.metadata.deletion_timestamp is None:
             self.deletions.append(Deletion(pod, force))
+
+    def hold(self, gate: Gate) -> None:
+        """Close a gate: no more pods are created than it allows."""
+        self.gates.append(gate)
+        if self.held_by is None and len(self.creations) > gate.allowed:
+            self.held_by = gate
+        self.creations = self.creations[: gate.allowed]
 
     def wake(self, moment: datetime | None) -> None:
         """Reconcile again at this time; the earliest counts, and times in the past are ignored."""

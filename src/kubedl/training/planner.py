@@ -1,7 +1,7 @@
 """Plans the next step of a job from the observed state. Pure.
 
-The first case that applies decides: the job is finished, invalid, suspended, past its deadline, succeeded, has failures
-to handle, or has pods to create.
+The first case that applies decides: the job is finished, the template of a Cron, invalid, suspended, past its deadline,
+succeeded, has failures to handle, or has pods to create.
 """
 
 from collections.abc import Sequence
@@ -11,13 +11,15 @@ from datetime import timedelta
 import msgspec
 
 from kubedl.api.conditions import find, is_finished, is_true
-from kubedl.api.training import TrainingJob
+from kubedl.api.training import cron_policy
 from kubedl.training import (
     blocked,
     completion_messages,
     ignored_edits,
+    last_failure,
     lost_nodes,
     model_version,
+    queuing,
     replica_status,
     restarts,
     waiting,
@@ -26,6 +28,8 @@ from kubedl.training.addons import registry
 from kubedl.training.addons.base import EDIT_IGNORED, Addon
 from kubedl.training.formatting import headline
 from kubedl.training.gang import assignment as gang
+from kubedl.training.gang import release as gang_release
+from kubedl.training.kueue import admission
 from kubedl.training.observed import Observed, ObservedReplica
 from kubedl.training.plan import Creation, Event, Gate, Plan, PlanBuilder
 from kubedl.training.policies import clean_pod_policy, success_policy, ttl_after_finished
@@ -35,7 +39,8 @@ from kubedl.training.policies.legacy_annotations import unsupported
 from kubedl.training.policies.safe_time import later
 
 FLAVOR_NOT_FOUND = "FlavorNotFound"
-LOOK_AGAIN = timedelta(seconds=5)  # for a flavor that is not known
+SCHEDULED = "JobScheduled"
+LOOK_AGAIN = timedelta(seconds=5)  # for a flavor that is not known, or a queue that does not honour the placement
 
 
 def plan(observed: Observed) -> Plan:
@@ -50,7 +55,11 @@ def plan(observed: Observed) -> Plan:
     deadline_seconds = observed.job.spec.active_deadline_seconds
     builder.set(observed_generation=resource.metadata.generation, active_deadline_seconds=deadline_seconds)
     builder.condition("Created", True, "JobCreated", "the job was accepted")
-    refusal = _refusal(resource)
+    if cron_policy(resource) is not None:
+        builder.state("Created", SCHEDULED, f"Cron {resource.metadata.name} creates its runs")
+        return builder.plan()
+    builder.set(queue_name=observed.queue.name if observed.queue is not None else "")
+    refusal = _refusal(observed)
     if refusal is not None:
         _fail(builder, replica_status.observe_replicas(observed), *refusal)
     elif resource.spec.suspend or is_true(resource.status.conditions, "Suspended") or _obstacle(observed):
@@ -73,12 +82,15 @@ def without_version(decided: Plan) -> Plan:
     return replace(decided, status=status, events=(Event("Warning", "ModelNotMounted", message), *others))
 
 
-def _refusal(resource: TrainingJob) -> completion_messages.Outcome | None:
+def _refusal(observed: Observed) -> completion_messages.Outcome | None:
     # An edit does not fail a running job: it is ignored (condition EditIgnored), or blocks pod creation (condition
     # Blocked).
+    resource = observed.job.resource
     if resource.status.start_time is not None:
         return None
-    message = unsupported(resource.metadata.annotations)
+    message = unsupported(resource, observed.kind)
+    if message is None and observed.queue is not None:
+        message = admission.refusal(observed.job)
     return ("Unsupported", message) if message is not None else registry.refusal(resource)
 
 
@@ -109,7 +121,9 @@ def _run(builder: PlanBuilder) -> None:
     if outcome is not None:
         _fail(builder, replicas, *outcome)
         return
+    replicas = gang_release.release(builder, replicas)
     _start(builder, replicas)
+    gang_release.hold(builder, replicas)
     _gate(builder, addons)
     gang.assign(builder, replicas)
     _hold_for_flavors(builder)
@@ -118,6 +132,7 @@ def _run(builder: PlanBuilder) -> None:
     replica_status.forget(builder)
     _describe(builder, replica_status.running(replicas))
     waiting.describe(builder, replicas)
+    last_failure.record_in_place(builder, replicas)
 
 
 def _observe_addons(
@@ -156,8 +171,7 @@ def _gate(builder: PlanBuilder, addons: Sequence[Addon]) -> None:
     for addon in addons:
         gate = addon.gate(builder)
         if gate is not None:
-            builder.gates.append(gate)
-            builder.creations = builder.creations[: gate.allowed]
+            builder.hold(gate)
         if not addon.condition:
             continue
         if gate is None:
@@ -168,10 +182,14 @@ def _gate(builder: PlanBuilder, addons: Sequence[Addon]) -> None:
 
 def _hold_for_flavors(builder: PlanBuilder) -> None:
     """Create no pod before the nodes are known that its quota is for."""
-    missing = builder.observed.queue.missing_flavors() if builder.observed.queue is not None else ()
-    if builder.creations and missing:
-        builder.creations.clear()
-        builder.gates.append(Gate(FLAVOR_NOT_FOUND, f"the pods wait for ResourceFlavor {min(missing)}"))
+    queue = builder.observed.queue
+    if queue is None or not builder.creations:
+        return
+    missing = queue.missing_flavors()
+    if queue.is_lost:
+        builder.creations.clear()  # its Workload is created again, and the job waits for its admission
+    elif missing:
+        builder.hold(Gate(FLAVOR_NOT_FOUND, f"the pods wait for ResourceFlavor {min(missing)}"))
         builder.wake(later(builder.observed.now, LOOK_AGAIN))
 
 
@@ -224,6 +242,7 @@ def _fail(builder: PlanBuilder, replicas: list[ObservedReplica], reason: str, me
     builder.event("Warning", reason, message)
     builder.state("Failed", reason, headline(reason, message))
     _end(builder, replicas, reason)
+    last_failure.record_in_place(builder, replicas)
 
 
 def _end(builder: PlanBuilder, replicas: list[ObservedReplica], reason: str) -> None:
@@ -237,7 +256,8 @@ def _end(builder: PlanBuilder, replicas: list[ObservedReplica], reason: str) -> 
 
 def _end_conditions(builder: PlanBuilder, reason: str) -> None:
     """Set the conditions to False that only a job with pods can have."""
-    for condition in ("Running", "Restarting", blocked.BLOCKED, *registry.conditions(), lost_nodes.CONDITION):
+    of_addons = *registry.conditions(), *registry.remarks()
+    for condition in ("Running", "Restarting", blocked.BLOCKED, *of_addons, lost_nodes.CONDITION):
         builder.condition(condition, False, reason)
 
 
@@ -288,7 +308,9 @@ def _suspend(builder: PlanBuilder) -> None:
         if builder.condition("Suspended", True, reason, message):
             builder.event("Normal", reason, message)
         _describe_suspended(builder, reason, message)
-        builder.state("Queuing", reason, headline(reason, message))
+        queuing.describe(builder, obstacle)
+        if observed.queue is not None and observed.queue.conflict is not None:
+            builder.wake(later(observed.now, LOOK_AGAIN))
     elif not leaving:
         builder.condition("Suspended", False, "JobResumed", "the job was resumed")
         builder.event("Normal", "JobResumed", "the job was resumed")
@@ -296,3 +318,5 @@ def _suspend(builder: PlanBuilder) -> None:
     for pod in leaving:
         restarts.remove(builder, pod)
     replica_status.count(builder, replicas)
+    if builder.status.state == "Queuing" and not builder.deletions:
+        queuing.limit_writes(builder)

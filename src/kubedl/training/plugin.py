@@ -1,4 +1,7 @@
-"""What a package that adds a framework imports, and all that it may rely on: other modules change without notice."""
+"""What a package imports that adds a framework or a gang scheduler.
+
+It may rely on all of it; other modules change without notice.
+"""
 
 from kubedl.api.training import (
     CleanPodPolicy,
@@ -13,6 +16,8 @@ from kubedl.kube.types.meta import Record, Resource
 from kubedl.podspec.template import TemplateError
 from kubedl.schema.crd import Rule, Scale
 from kubedl.schema.grants import Grant
+from kubedl.training.gang.pod_group import Members, PodGroup
+from kubedl.training.gang.scheduler import GangScheduler
 from kubedl.training.job import Job, Replica, Role
 from kubedl.training.kind import AuxiliaryObject, Done, Kind
 
@@ -21,10 +26,13 @@ __all__ = [
     "CleanPodPolicy",
     "Dependency",
     "Done",
+    "GangScheduler",
     "Grant",
     "Job",
     "JobSpec",
     "Kind",
+    "Members",
+    "PodGroup",
     "Record",
     "Replica",
     "ReplicaSpec",

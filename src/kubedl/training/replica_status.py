@@ -11,6 +11,7 @@ from kubedl.api.conditions import Condition
 from kubedl.api.training import JobStatus, ReplicaStatus
 from kubedl.kube.types.core import Pod
 from kubedl.training import labels
+from kubedl.training.gpus import wanted_gpus
 from kubedl.training.job import Job, Replica
 from kubedl.training.kind import Done
 from kubedl.training.observed import Observed, ObservedReplica
@@ -115,7 +116,7 @@ def count(builder: PlanBuilder, replicas: list[ObservedReplica], *, ended: bool 
             succeeded_indexes=index_ranges.write(members),
         )
     total = sum(status.ready for status in statuses.values())
-    builder.set(replica_statuses=statuses, ready=f"{total}/{job.size}")
+    builder.set(replica_statuses=statuses, ready=f"{total}/{job.size}", gpus=wanted_gpus(job))
 
 
 def uncount(status: JobStatus, creations: Sequence[Creation]) -> JobStatus:

@@ -10,7 +10,7 @@ import msgspec
 
 from kubedl.api.training import ReplicaStatus, RestartScope
 from kubedl.kube.types.core import Pod
-from kubedl.training import completion_messages, labels, lost_nodes, replica_status
+from kubedl.training import completion_messages, labels, last_failure, lost_nodes, replica_status
 from kubedl.training.addons import registry
 from kubedl.training.completion_messages import Outcome
 from kubedl.training.job import Job, Replica
@@ -79,17 +79,32 @@ def restart_after_resume(builder: PlanBuilder, replicas: list[ObservedReplica]) 
     return replica_status.observe_replicas(observed, builder.status)
 
 
+def start_over(
+    builder: PlanBuilder, replicas: list[ObservedReplica], reason: str, message: str
+) -> list[ObservedReplica]:
+    """Restart all replicas, although none has failed; returns them with their new attempts."""
+    _next_attempt_of_all(builder, replicas)
+    builder.condition("Restarting", False, reason)  # so that its time is that of the latest restart
+    builder.condition("Restarting", True, reason, message)
+    builder.event("Warning", reason, message)
+    replicas = replica_status.observe_replicas(builder.observed, builder.status)
+    _remove_old(builder, replicas)
+    return replicas
+
+
 def _restart_replicas(builder: PlanBuilder, replicas: list[ObservedReplica], failures: list[Failure]) -> Outcome | None:
     job = builder.observed.job
     by_replica = {seen.replica: seen for seen in replicas}
     moved: list[ObservedReplica] = []
     for failure in _without_given_up(builder, replicas, failures):
         if failure.cost is FailureClass.PERMANENT:
+            last_failure.record(builder, [by_replica[failure.replica]], failure)
             _next_attempt(builder, moved)
             return "ReplicaFailed", f"{job.pod_name(failure.replica)} {failure.text}"
         before = builder.status.replica_statuses.get(failure.replica.role, ReplicaStatus()).attempts
         if not _due(builder, failure, before.get(str(failure.replica.index), 0)):
             continue
+        last_failure.record(builder, [by_replica[failure.replica]], failure)
         _count(builder, failure, replica_status.restarts(job, by_replica[failure.replica]))
         moved.append(by_replica[failure.replica])
         if restart_backoff.exceeded(builder.status.retries, job.spec.backoff_limit):
@@ -112,10 +127,11 @@ def _restart_job(builder: PlanBuilder, replicas: list[ObservedReplica], failures
     cause = root.cause
     if cause is None:
         return None
+    if cause.cost is not FailureClass.PERMANENT and not _due(builder, cause, builder.status.attempt):
+        return None
+    last_failure.record(builder, replicas, cause, len({one.replica for one in fatal} - {cause.replica}))
     if cause.cost is FailureClass.PERMANENT:
         return "ReplicaFailed", f"{observed.job.pod_name(cause.replica)} {cause.text}"
-    if not _due(builder, cause, builder.status.attempt):
-        return None
     _count(builder, cause, sum(replica_status.restarts(observed.job, seen) for seen in replicas))
     _next_attempt_of_all(builder, replicas)
     if restart_backoff.exceeded(builder.status.retries, observed.job.spec.backoff_limit):

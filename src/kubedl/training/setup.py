@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 
 from kubedl.api.cachebackend import CacheBackend
+from kubedl.api.kueue import GROUP as KUEUE
 from kubedl.api.training import BY_CACHE, GROUP, TrainingJob, cache_key
 from kubedl.kube.types.core import NODES, PODS, SERVICES, Node, Pod, Service
 from kubedl.kube.types.meta import Resource
@@ -18,17 +19,22 @@ from kubedl.training.controller import JobController
 from kubedl.training.gang.assignment import AUTO, NONE
 from kubedl.training.gang.discovery import GangDiscovery
 from kubedl.training.gang.schedulers import all_gang_schedulers
+from kubedl.training.host_network.ports import DEFAULT_RANGE, HostPorts, PortRange
 from kubedl.training.informers import Informers
 from kubedl.training.job_metrics import JobMetrics
 from kubedl.training.kind import Kind
 from kubedl.training.kinds import all_kinds
 from kubedl.training.kueue import types as kueue
 from kubedl.training.kueue.controller import Stores, WorkloadController
+from kubedl.training.kueue.place_controller import PlaceController
+from kubedl.training.kueue.places import HOLDING, PENDING, Places, holding_in, pending_in
+from kubedl.training.kueue.queues import Queues
+from kubedl.training.kueue.visibility import PENDING_WORKLOADS, VISIBILITY_GROUP
 from kubedl.training.observed import Settings
 from kubedl.training.pacing import Pacing
 from kubedl.training.tensorboard.controller import TensorBoardController
 
-TENSORBOARD_WORKERS, WORKLOAD_WORKERS = 8, 8
+TENSORBOARD_WORKERS, WORKLOAD_WORKERS, PLACE_WORKERS = 8, 8, 1
 
 Jobs = Mapping[Resource[TrainingJob], Reflector[TrainingJob]]
 
@@ -47,18 +53,28 @@ GRANTS = (
     ),
     Grant("", ("pods",), (*READ, "create", "delete"), "Create and delete the pods of jobs."),
     Grant("", ("services",), (*READ, "create"), "Create the headless Services of jobs."),
+    Grant("", ("services",), ("patch",), "Let the Services of replicas on the host network follow their ports."),
     Grant("", ("services",), ("delete",), "Delete TensorBoards after their TTL."),
     Grant("", ("nodes",), FOLLOW, "Detect lost nodes.", cluster_scoped=True),
     Grant("", ("events",), ("list",), "Report why the pods of a job do not start."),
     Grant(
-        kueue.GROUP,
+        KUEUE,
         ("workloads",),
         (*READ, "create", "patch", "delete"),
         "Queue jobs with Kueue.",
     ),
-    Grant(kueue.GROUP, ("workloads/status",), ("patch",), "Give the quota of evicted and finished jobs back."),
-    Grant(kueue.GROUP, ("resourceflavors",), FOLLOW, "Send pods to the nodes of their flavor.", cluster_scoped=True),
-    Grant(kueue.GROUP, ("workloadpriorityclasses",), ("get",), "Set the priority of queued jobs.", cluster_scoped=True),
+    Grant(KUEUE, ("workloads/status",), ("patch",), "Give the quota of evicted and finished jobs back."),
+    Grant(KUEUE, ("localqueues",), FOLLOW, "Find the queue of a job, also one that is a namespace's default."),
+    Grant(
+        KUEUE,
+        ("clusterqueues",),
+        FOLLOW,
+        "Compare the placement of a job with its queue, and report how many workloads hold its quota.",
+        cluster_scoped=True,
+    ),
+    Grant(KUEUE, ("resourceflavors",), FOLLOW, "Send pods to the nodes of their flavor.", cluster_scoped=True),
+    Grant(KUEUE, ("workloadpriorityclasses",), ("get",), "Set the priority of queued jobs.", cluster_scoped=True),
+    Grant(VISIBILITY_GROUP, (f"localqueues/{PENDING_WORKLOADS}",), ("get",), "Report the position of queued jobs."),
     Grant("scheduling.k8s.io", ("priorityclasses",), ("get",), "Set the priority of queued jobs.", cluster_scoped=True),
     *(grant for kind in all_kinds() for grant in kind.grants),
     *(grant for scheduler in all_gang_schedulers().values() for grant in scheduler.grants),
@@ -94,9 +110,22 @@ def add_options(parser: ArgumentParser) -> None:
         "--gang-scheduler",
         type=_gang_scheduler,
         default=AUTO,
-        help="scheduler that starts the pods of a job together (native, volcano, coscheduling, koordinator): auto uses "
-        "one that the cluster has, for jobs that ask for it (schedulingPolicy.minAvailable or gangScheduler); a name "
-        "schedules all jobs with it; none refuses",
+        help="scheduler that starts the pods of a job together (native, volcano, coscheduling, koordinator, yunikorn): "
+        "auto uses one that it finds, for jobs that ask for it (schedulingPolicy.minAvailable or gangScheduler); a "
+        "name schedules all jobs with it; none refuses",
+    )
+    parser.add_argument(
+        "--gang-release-seconds",
+        type=float,
+        default=300,
+        help="seconds (up to twice as many, doubled each time) after which a gang of roles that start later "
+        "(dependsOn) and cannot be placed restarts its job: what it holds may be what another such job waits for",
+    )
+    parser.add_argument(
+        "--hostnetwork-port-range",
+        type=_port_range,
+        default=str(DEFAULT_RANGE),
+        help="ports of nodes, first-last, for pods on the host network (networkMode); nothing else may listen there",
     )
 
 
@@ -129,11 +158,19 @@ class _Parts:
         self._settings = _settings(context)
         self._metrics = JobMetrics([kind.kind for kind in all_kinds()], context.metrics.registry)
         self._pacing = Pacing(context.clock)
+        self._host_ports = HostPorts(context.options.hostnetwork_port_range)
+        pods.store.subscribe(self._host_ports.pod_changed)
         self._gang_schedulers = GangDiscovery(context.manager.client)
         context.manager.add_runnable(self._gang_schedulers.run)
         manager, outside = context.manager, not context.options.without_cluster_role
-        self._workloads = manager.informer(kueue.WORKLOADS, context.scope(labels.JOB_NAME))
+        indexes = {PENDING: pending_in, HOLDING: holding_in}
+        self._workloads = manager.informer(kueue.WORKLOADS, context.scope(labels.JOB_NAME), indexes)
+        self._local_queues = manager.informer(kueue.LOCAL_QUEUES, context.scope())
         self._flavors = manager.informer(kueue.RESOURCE_FLAVORS) if outside else None
+        self._cluster_queues = manager.informer(kueue.CLUSTER_QUEUES) if outside else None
+        self._places = Places()
+        if outside:
+            self._setup_places()
 
     def setup(self, kind: Kind) -> Reflector[TrainingJob]:
         """Run the controllers of one kind; returns the informer of its jobs."""
@@ -147,13 +184,29 @@ class _Parts:
             nodes,
             self._backends.store,
             gang_schedulers=self._gang_schedulers.installed,
+            host_ports=self._host_ports,
             workloads=self._workloads.store,
             flavors=flavors,
+            queues=self._queues(),
+            kueue_is_loading=self._kueue_is_loading,
+            places=self._places,
             missing_kueue=self._missing_kueue,
         )
         self._setup_tensorboards(kind, jobs, informers)
         self._setup_workloads(kind, jobs, self._setup_jobs(kind, jobs, informers))
         return jobs
+
+    def _kueue_is_loading(self) -> bool:
+        caches = (self._workloads, self._local_queues)
+        return not all(cache.synced.is_set() or cache.absent for cache in caches)
+
+    def _queues(self) -> Queues:
+        cluster, flavors = self._cluster_queues, self._flavors
+        if cluster is None or flavors is None:
+            return Queues(self._local_queues.store)
+        known = (self._local_queues, cluster, flavors)
+        stores = self._local_queues.store, cluster.store, flavors.store
+        return Queues(*stores, lambda: all(one.synced.is_set() for one in known))
 
     def _missing_kueue(self) -> str:
         if self._flavors is None:
@@ -175,28 +228,39 @@ class _Parts:
         if self._nodes is not None:
             builder.watches(self._nodes, handler.jobs_on)
         builder.watches(self._backends, handler.jobs_using, optional=True)
-        builder.watches(self._workloads, controllers_of(kind.kind), optional=True)
-        builder.complete(self._pacing.around(jobs.store, handler.reconcile), workers=context.options.workers)
+        builder.watches(self._workloads, controllers_of(kind.kind), optional=True, owner=kind.kind)
+        controller = builder.complete(
+            self._pacing.around(jobs.store, handler.reconcile), workers=context.options.workers
+        )
+        controller.watch(self._places.store, controllers_of(kind.kind))
         jobs.store.subscribe(handler.job_changed)
-        self._pods.store.subscribe(handler.pod_changed)
+        self._pods.store.subscribe(handler.pod_changed, owner=kind.kind)
         return handler
+
+    def _setup_places(self) -> None:
+        """Without a ClusterRole Kueue cannot be used."""
+        builder = self._context.controller("LocalQueue")
+        handler = PlaceController(self._context.manager.client, self._workloads.store, self._queues(), self._places)
+        builder.watches(self._workloads, handler.queue_of, optional=True)
+        builder.complete(handler.reconcile, workers=PLACE_WORKERS)
 
     def _setup_workloads(self, kind: Kind, jobs: Reflector[TrainingJob], of_jobs: JobController) -> None:
         context = self._context
         builder = context.controller(f"{kind.kind} Workload")
-        stores = Stores(jobs.store, self._pods.store, self._workloads.store, self._missing_kueue)
+        stores = Stores(jobs.store, self._pods.store, self._workloads.store, self._queues(), self._missing_kueue)
         handler = WorkloadController(
             kind, stores, builder.writer, settings=of_jobs.current_settings, clock=context.clock
         )
         builder.for_(jobs, handler.job_with_queue).owns(self._workloads, optional=True)
-        builder.watches(self._pods, handler.job_of)
+        builder.watches(self._pods, handler.job_of, owner=kind.kind)
         builder.complete(handler.reconcile, workers=WORKLOAD_WORKERS)
 
     def _setup_tensorboards(self, kind: Kind, jobs: Reflector[TrainingJob], informers: Informers) -> None:
         context = self._context
         builder = context.controller(f"{kind.kind} TensorBoard")
         handler = TensorBoardController(kind, informers, builder.writer, context.recorder, clock=context.clock)
-        builder.for_(jobs, handler.job_with_tensorboard).owns(self._pods, self._services, keys=handler.job_of)
+        builder.for_(jobs, handler.job_with_tensorboard)
+        builder.owns(self._pods, self._services, keys=handler.job_of, owner=kind.kind)
         builder.complete(handler.reconcile, workers=TENSORBOARD_WORKERS)
 
 
@@ -211,6 +275,7 @@ def _settings(context: Context) -> Settings:
         file_systems=options.efs_file_systems,
         omit_user=options.omit_run_as_user,
         gang_scheduler=options.gang_scheduler,
+        gang_release=timedelta(seconds=options.gang_release_seconds),
     )
 
 
@@ -220,6 +285,13 @@ def _gang_scheduler(name: str) -> str:
     if name not in known:
         raise ArgumentTypeError(f"{name!r} is none of {', '.join(known)}")
     return name
+
+
+def _port_range(text: str) -> PortRange:
+    try:
+        return PortRange.parse(text)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from error
 
 
 def _node(pod: Pod) -> str | None:

@@ -25,6 +25,25 @@ class _Dns(Record, frozen=True):
     searches: tuple[str, ...] | None = None
 
 
+class _PodAffinity(Record, frozen=True):
+    required_during_scheduling_ignored_during_execution: tuple[Anything, ...] | None = None
+    preferred_during_scheduling_ignored_during_execution: tuple[Anything, ...] | None = None
+
+
+class _NodeTerms(Record, frozen=True):
+    node_selector_terms: tuple[Anything, ...] | None = None
+
+
+class _NodeAffinity(Record, frozen=True):
+    required_during_scheduling_ignored_during_execution: _NodeTerms | None = None
+    preferred_during_scheduling_ignored_during_execution: tuple[Anything, ...] | None = None
+
+
+class _Affinity(Record, frozen=True):
+    node_affinity: _NodeAffinity | None = None
+    pod_affinity: _PodAffinity | None = None
+
+
 class _Spec(Record, frozen=True):
     containers: tuple[_Container, ...]
     init_containers: tuple[Anything, ...] | None = None
@@ -32,6 +51,9 @@ class _Spec(Record, frozen=True):
     node_selector: Mapping[str, str] | None = None
     dns_config: _Dns | None = None
     volumes: tuple[_Named, ...] | None = None
+    affinity: _Affinity | None = None
+    tolerations: tuple[Anything, ...] | None = None
+    topology_spread_constraints: tuple[Anything, ...] | None = None
 
 
 class _Template(Record, frozen=True):

@@ -2,7 +2,7 @@
 
 The first cause is reported, in the order in which causes take effect: a rejected creation, the gate of an add-on, a pod
 that does not start, a role that others wait for, the failure before a restart. The message is that of the
-scheduler, the kubelet or the API server.
+scheduler, the kubelet or the API server; that of the scheduler follows a condensed form of it.
 
 If only the message changes, it is written at most every `PAUSE`, and every `REFRESH` if only its numbers change. This
 bounds the writes for a pod whose status keeps changing.
@@ -17,7 +17,7 @@ import msgspec
 from kubedl.api.conditions import Condition, find, is_finished, is_true, set_condition
 from kubedl.api.training import JobStatus, TrainingJob
 from kubedl.kube.types.core import Pod
-from kubedl.training import replica_status
+from kubedl.training import replica_status, scheduler_message
 from kubedl.training.addons import registry
 from kubedl.training.formatting import headline, shorten, since
 from kubedl.training.gang import assignment as gang
@@ -45,6 +45,8 @@ class _Wait:
     since: datetime | None = None
     pod: str = ""  # the first pod with this reason
     more: int = 0  # how many other pods have it
+    line: str = ""  # the message for `kubectl get`, if it is another one
+    exact: str = ""  # the part of the message whose numbers are written as soon as its words would be
 
 
 @dataclass(frozen=True)
@@ -154,7 +156,10 @@ def _tell(builder: PlanBuilder, replicas: list[ObservedReplica], pods: _Pods) ->
     wait = _blocked(builder) or _gated(builder) or _pod(pods, Rank.ENDING) or _structure(builder, replicas, pods)
     wait = wait or _pod(pods, Rank.UNREADY) or _restart(builder)
     if wait is not None and wait.reason in UNPLACED:
-        wait = replace(wait, message=gang.explain(builder, replicas) + wait.message)
+        unmet = "".join(f"{text}; " for _, text in builder.observed.unmet_placement)
+        placed, said = gang.explain(builder, replicas) + unmet, wait.message
+        whole, line = placed + scheduler_message.explain(said), placed + scheduler_message.trim(said)
+        wait = replace(wait, message=whole, line=line, exact=placed.rstrip())
     if wait is None:
         _set_condition(builder, _Wait(WAITING_FOR_PODS, ""), _count(builder, pods))
     else:
@@ -181,12 +186,13 @@ def _blocked(builder: PlanBuilder) -> _Wait | None:
 
 
 def _gated(builder: PlanBuilder) -> _Wait | None:
-    """Return what an add-on with its own condition waits for."""
+    """Return what an add-on with its own condition waits for, or why pods that others wait for are not created."""
     for kind in registry.conditions():
         condition = find(builder.status.conditions, kind)
         if condition is not None and condition.status == "True":
             return _Wait(kind, condition.message, condition.last_transition_time)
-    return None
+    gate = next((gate for gate in builder.gates if gate.comes_first), None)
+    return _Wait(gate.reason, gate.message) if gate is not None else None
 
 
 def _pod(pods: _Pods, last: Rank) -> _Wait | None:
@@ -201,8 +207,11 @@ def _pod(pods: _Pods, last: Rank) -> _Wait | None:
 
 def _structure(builder: PlanBuilder, replicas: list[ObservedReplica], pods: _Pods) -> _Wait | None:
     """Return what blocks the creation of pods, and what the existing ones do."""
-    reason, texts = "WaitingForRole", list(_roles(builder, replicas, pods))
-    gate = next((gate for gate in builder.gates if gate.reason), None)
+    gate, held = next((gate for gate in builder.gates if gate.reason), None), builder.held_by
+    if held is not None and held.reason:  # the roles that others wait for do not start because of it
+        reason, texts = held.reason, [held.message]
+    else:
+        reason, texts = "WaitingForRole", list(_roles(builder, replicas, pods))
     if not texts and gate is not None and pods.absent:
         reason, texts = gate.reason, [gate.message]
     starting = next(((pod, cause) for pod, cause in pods.found if cause.reason and cause.rank is Rank.STARTING), None)
@@ -255,7 +264,7 @@ def _set_condition(builder: PlanBuilder, wait: _Wait, message: str) -> None:
         type=PODS_READY, status="False", reason=wait.reason, message=message, observed_generation=generation
     )
     conditions = set_condition(builder.status.conditions, new, builder.observed.now)
-    builder.set(conditions=conditions, reason=wait.reason, message=headline(wait.reason, wait.message))
+    builder.set(conditions=conditions, reason=wait.reason, message=headline(wait.reason, wait.line or wait.message))
 
 
 def _is_held_back(builder: PlanBuilder, wait: _Wait, message: str) -> bool:
@@ -268,7 +277,8 @@ def _is_held_back(builder: PlanBuilder, wait: _Wait, message: str) -> bool:
         return False
     if (old.reason, old.message) == (wait.reason, message):
         return True
-    alike = (old.reason, _without_numbers(old.message)) == (wait.reason, _without_numbers(message))
+    alike = (old.reason, without_numbers(old.message)) == (wait.reason, without_numbers(message))
+    alike = alike and wait.exact in old.message
     if message_written_at is None:
         return alike
     free = later(message_written_at, REFRESH if alike else PAUSE)
@@ -282,12 +292,14 @@ def _differs(builder: PlanBuilder, resource: TrainingJob) -> bool:
     return bool(msgspec.structs.replace(builder.status, **same_text) != resource.status)
 
 
-def _without_numbers(text: str) -> str:
+def without_numbers(text: str) -> str:
+    """Return the text without digits, by which messages are compared that count something."""
     return text.translate(NO_DIGITS)
 
 
 def is_waiting(status: JobStatus) -> bool:
-    """Return whether the status says that the job waits for pods."""
+    """Return whether the status says that the job waits for pods, or in a queue."""
     condition = find(status.conditions, PODS_READY)
-    over = is_finished(status.conditions) or is_true(status.conditions, "Suspended")
+    suspended = is_true(status.conditions, "Suspended") and status.state != "Queuing"
+    over = is_finished(status.conditions) or suspended
     return condition is not None and condition.status == "False" and not over

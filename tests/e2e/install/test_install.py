@@ -22,7 +22,7 @@ MOST_WARNINGS = 3
 def test_helm_installs_what_works(installation: Installation, record_property: Callable[[str, object], None]) -> None:
     """Ready within a minute, in a namespace that enforces *restricted*; a job runs from its beginning to its end.
 
-    An operator's log of its first minute has three warnings at most.
+    An operator's log of its first minute has three warnings at most. The image has all that the recorder imports.
     """
     record_property("seconds", installation.seconds)
     pods = installation.pods()
@@ -31,6 +31,9 @@ def test_helm_installs_what_works(installation: Installation, record_property: C
     assert "Succeeded" in installation.test()
     labels = installation.cluster.api.get(f"/api/v1/namespaces/{NAMESPACE}")["metadata"]["labels"]
     assert RESTRICTED.items() <= labels.items()
+    recorder = "python3", "-m", "kubedl.entrypoints.command", "recorder", "run", "--help"
+    place = f"--namespace={NAMESPACE}", "exec", pods[0]["metadata"]["name"], "--"
+    assert "--database-file" in installation.cluster.kubectl(*place, *recorder)
     warned = [_warnings(installation, pod) for pod in pods]
     record_property("warnings", max(map(len, warned)))
     assert all(len(some) <= MOST_WARNINGS for some in warned), warned

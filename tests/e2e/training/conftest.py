@@ -6,12 +6,21 @@ from pathlib import Path
 import pytest
 
 from harness.drivers.operator_process import Operator
+from testbed import namespaces
+from testbed.cluster import Cluster
 from tests.e2e.training import checkpoints
 from tests.e2e.training.jobs import Training
 from tests.e2e.training.observed import ObservedJob
 from tests.e2e.workspace import Workspace
 
 Submit = Callable[..., ObservedJob]
+
+
+@pytest.fixture
+def baseline_workspace(cluster: Cluster) -> Iterator[Workspace]:
+    """A fresh namespace for what people submit without a security context: PodSecurity restricted refuses it."""
+    with namespaces.fresh(cluster.api, "e2e", {"pod-security.kubernetes.io/enforce": "baseline"}) as name:
+        yield Workspace(cluster, name)
 
 
 @pytest.fixture

@@ -35,6 +35,7 @@ class Training:
     pinned: str | None = None  # the node of all that are not workers
     policy: str = "ExitCode"
     serving: frozenset[str] = frozenset()  # roles that run what their kind gives them
+    variables: dict[str, str] = field(default_factory=dict)
 
     @property
     def leader(self) -> str:
@@ -60,7 +61,7 @@ class Training:
         }
 
     def _template(self, role: str, image: str, held: bool) -> Object:
-        variables = {"PYTHONPATH": ROOT, "CHECKPOINTS": "/checkpoints"}
+        variables = {"PYTHONPATH": ROOT, "CHECKPOINTS": "/checkpoints", **self.variables}
         if held:
             variables |= {"HELD": "yes", "STEP_SECONDS": "0.2"}
         mounts = {"scripts": MOUNTED_SCRIPTS, "checkpoints": "/checkpoints"}
@@ -179,6 +180,13 @@ BOOSTED = Training(
     command=("python3", _script("boosted_trees.py")),
     spec={"ttlSecondsAfterFinished": 3600},
     pinned="node1",
+)
+MEETING = Training(
+    name="meeting",
+    kind=TensorFlow(),
+    image="base",
+    roles={"Worker": 4},
+    command=("python3", _script("meet.py")),
 )
 SUMMED = Training(
     name="summed",

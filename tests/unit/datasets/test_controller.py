@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from harness.fakes.api_server import with_metadata
 from kubedl.api.cachebackend import CACHE_BACKENDS, CacheBackend
 from kubedl.api.conditions import find
 from kubedl.api.training import BY_CACHE, cache_key
@@ -20,7 +21,7 @@ from kubedl.runtime.store import Store
 from kubedl.runtime.writer import Writer
 from tests.training_builders import NAMESPACE, NOW, JobBuilder
 from tests.unit.datasets.backends import NAME, SPEC, backend, claim, dataset, job, runtime
-from tests.unit.training.api_model import ApiModel, ClientModel, Crash, Harm, with_metadata
+from tests.unit.training.api_model import ApiModel, ClientModel, Crash, Harm
 
 if TYPE_CHECKING:
     from kubedl.kube.client import Client

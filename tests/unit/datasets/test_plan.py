@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from harness.fakes.api_server import with_metadata
 from kubedl.api.conditions import find
 from kubedl.datasets import fluid_objects
 from kubedl.datasets.host_paths import MEMORY, HostPaths
@@ -14,7 +15,6 @@ from kubedl.kube import codec
 from kubedl.kube.types.meta import ObjectKey
 from tests.training_builders import NAMESPACE, NOW, after
 from tests.unit.datasets.backends import ALLUXIO, NAME, SPEC, backend, claim, dataset, job, runtime
-from tests.unit.training.api_model import with_metadata
 
 READY = Observed(
     backend=backend(), users=(), dataset=dataset(), runtime=runtime(), claim=claim(), installed=True, now=NOW

@@ -81,6 +81,11 @@ async def test_a_cluster_that_has_nothing() -> None:
     assert [one.what for one in found.values() if one.state == "on"] == ["Kubernetes", "namespaces", "metrics"]
 
 
+async def test_a_gang_scheduler_that_has_no_api_is_believed() -> None:
+    found = await seen(FakeClient({}, strips=True), "--gang-scheduler=yunikorn")
+    assert (found["gang scheduling"].state, found["gang scheduling"].found) == ("on", "yunikorn (cannot be looked for)")
+
+
 async def test_an_old_server_and_a_policy_that_refuses_the_question() -> None:
     client = FakeClient(GROUPS, refuses=True)
     client.minor = "29+"

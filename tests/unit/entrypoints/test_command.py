@@ -36,10 +36,11 @@ def test_arguments_and_exit_code_are_the_process_s_own(tmp_path: Path, monkeypat
     assert b"BadOrder" in (tmp_path / "log").read_bytes()
 
 
-@pytest.mark.parametrize("arguments", [[], ["train"]])
-def test_another_name_is_answered_with_those_that_there_are(
-    arguments: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit, match="2"):
-        kubedl()(arguments)
-    assert "loader,operator,packer,smoke-test" in capsys.readouterr().err
+def test_without_arguments_it_says_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert kubedl()([]) == 0
+    assert capsys.readouterr().out.startswith("Usage: kubedl COMMAND ...")
+
+
+def test_a_name_that_is_none_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert kubedl()(["train"]) == 2
+    assert capsys.readouterr().err.startswith("error: no such command: train")

@@ -15,6 +15,9 @@ PROCESSES = [
     "rbac/operator.yaml",
     "rbac/operator-outside.yaml",
     "rbac/operator-own.yaml",
+    "rbac/recorder.yaml",
+    "rbac/recorder-outside.yaml",
+    "rbac/recorder-own.yaml",
     "rbac/smoke-test.yaml",
 ]
 
@@ -48,6 +51,7 @@ def test_every_right_has_its_reason_in_the_file(files: dict[str, str]) -> None:
 
 def test_with_roles_alone_only_what_is_in_no_namespace_is_missing() -> None:
     assert {resource for grant in outside(operator.GRANTS) for resource in grant.resources} == {
+        "clusterqueues",
         "nodes",
         "priorityclasses",
         "resourceflavors",

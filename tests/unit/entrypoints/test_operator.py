@@ -9,6 +9,7 @@ import pytest
 import structlog
 
 from kubedl.entrypoints import operator
+from kubedl.entrypoints.process import configure_log
 from kubedl.kube.errors import ApiError
 from kubedl.runtime.context import Context
 from kubedl.runtime.manager import Manager
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 OTHERS = {
     "CacheBackend": {"CacheBackend", "PersistentVolumeClaim"},
+    "Cron": {"Cron"},
+    "LocalQueue": set[str](),
     "ModelVersion": {"ModelVersion", "Pod"},
     "Model": {"Model", "ModelVersion"},
     "pre-warming": {"ModelVersion"},
@@ -73,7 +76,8 @@ async def test_every_controller_waits_for_the_caches_that_it_decides_by() -> Non
     jobs = {kind.kind: {kind.kind, "Pod", "Service", "Node"} for kind in all_kinds()}
     boards = {f"{kind.kind} TensorBoard": {kind.kind, "Pod", "Service"} for kind in all_kinds()}
     queued = {f"{kind.kind} Workload": {kind.kind, "Pod"} for kind in all_kinds()}
-    assert needed(manager) == {**jobs, **boards, **queued, **OTHERS}
+    scheduled = {f"{kind.kind} Cron": {kind.kind, "Cron"} for kind in all_kinds()}
+    assert needed(manager) == {**jobs, **boards, **queued, **scheduled, **OTHERS}
 
 
 async def test_without_a_cluster_role_nobody_looks_at_nodes() -> None:
@@ -111,7 +115,7 @@ def test_the_log_has_the_level_of_its_flag_and_above(
     level: str, written: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     options = operator.parser().parse_args([f"--log-level={level}"])
-    operator._configure_log(options.log_format, options.log_level)  # noqa: SLF001 - as it starts
+    configure_log(options.log_format, options.log_level)
     log = structlog.get_logger()
     for name in operator.LOG_LEVELS:
         getattr(log, name)("said")

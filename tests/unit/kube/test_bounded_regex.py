@@ -11,8 +11,8 @@ from kubedl.kube.bounded_regex import BoundedPattern
 SOURCE = Path(kubedl.__file__).parent
 # The first measures before it matches; expressions of the others cannot backtrack: their quantifiers are possessive.
 BOUNDED = ("kube/bounded_regex.py", "kube/nesting.py", "kube/http_parser.py")
-# These run in a pod of the user's own namespace, under its own limits, never in the operator.
-ELSEWHERE = ("models/packer/", "oci/", "serving/loader/")
+# These run in a pod of the user's own namespace, under its own limits, or on the user's machine: never in the operator.
+ELSEWHERE = ("models/packer/", "oci/", "serving/loader/", "client/")
 
 
 def test_text_beyond_the_bound_does_not_match() -> None:

@@ -57,6 +57,12 @@ async def test_a_patch_says_how_it_is_meant(
     assert call.headers["Content-Type"] == content
 
 
+async def test_a_delete_may_wait_for_dependents(client: Client, script: Script) -> None:
+    """Then the object is there until they are gone."""
+    await client.delete(PODS, KEY, "1", propagation="Foreground")
+    assert script.received[0].body == {"preconditions": {"uid": "1"}, "propagationPolicy": "Foreground"}
+
+
 async def test_a_delete_names_the_uid(client: Client, script: Script) -> None:
     """Another object of that name is never hit."""
     script.plan(

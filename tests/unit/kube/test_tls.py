@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kubedl.kube.certificates import READ_AGAIN, Certificates, TLSConfig
+from kubedl.kube.certificates import READ_AGAIN, TLSConfig
 from kubedl.kube.client import Client
 from kubedl.kube.credentials import from_kubeconfig, in_cluster
 from kubedl.kube.errors import UnauthorizedError, UnknownOutcomeError
-from kubedl.kube.tls import client_context
+from kubedl.kube.tls import Certificates, client_context
 from kubedl.kube.types.core import PODS
 from kubedl.kube.types.meta import ObjectKey
 from kubedl.oci.transport import Transport

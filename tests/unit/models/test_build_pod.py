@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from harness.fakes.api_server import with_metadata
 from kubedl.api.model import ModelVersion
 from kubedl.kube import codec
 from kubedl.kube.types.core import PODS
@@ -13,7 +14,6 @@ from kubedl.models.build_pod import Packer
 from kubedl.models.pack_protocol import ORDER_VARIABLE, Origin, PackRequest
 from kubedl.podspec import registry_access
 from tests.unit.models.versions import CLAIM, DIGEST, EFS, LOCAL, NAME, NFS, UID, version
-from tests.unit.training.api_model import with_metadata
 
 IMAGE = "kubedl/packer:1"
 ORIGIN = {"jobKind": "TFJob", "jobName": "train", "jobUid": "u", "trainerImages": {"tf:2": f"tf@{DIGEST}"}}

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from harness.fakes.api_server import with_metadata
 from kubedl.api.model import BY_MODEL, MODEL_VERSIONS, MODELS, Model, ModelSpec, ModelVersion, VersionInfo, model_key
 from kubedl.kube.errors import ApiError
 from kubedl.kube.types.meta import ObjectKey, ObjectMeta, Resource
@@ -24,7 +25,7 @@ from kubedl.runtime.store import Store
 from kubedl.runtime.writer import Writer
 from tests.training_builders import NAMESPACE, NOW, after
 from tests.unit.models.versions import DIGEST, version
-from tests.unit.training.api_model import ApiModel, ClientModel, Harm, with_metadata
+from tests.unit.training.api_model import ApiModel, ClientModel, Harm
 
 if TYPE_CHECKING:
     from kubedl.kube.client import Client

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 import pytest
 
+from harness.fakes.api_server import with_metadata
 from kubedl.api.conditions import Condition, find
 from kubedl.api.model import MODEL_VERSIONS, ModelVersion
 from kubedl.kube import codec
@@ -31,7 +32,7 @@ from kubedl.runtime.store import Store
 from kubedl.runtime.writer import Writer
 from tests.training_builders import NAMESPACE, NOW
 from tests.unit.models.versions import DIGEST, NAME, UID, version
-from tests.unit.training.api_model import ApiModel, ClientModel, Crash, Harm, with_metadata
+from tests.unit.training.api_model import ApiModel, ClientModel, Crash, Harm
 
 if TYPE_CHECKING:
     from kubedl.kube.client import Client

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 import pytest
 
+from harness.fakes.api_server import with_metadata
 from kubedl.api.conditions import find
 from kubedl.api.model import MODEL_VERSIONS, ModelVersion
 from kubedl.api.model_storage import EfsStorage
@@ -26,7 +27,7 @@ from kubedl.runtime.store import Store
 from kubedl.runtime.writer import Writer
 from tests.training_builders import NAMESPACE, NOW
 from tests.unit.models.versions import DIGEST, EFS, NAME, UID, ended, pod, version
-from tests.unit.training.api_model import ApiModel, ClientModel, Crash, Harm, with_metadata
+from tests.unit.training.api_model import ApiModel, ClientModel, Crash, Harm
 
 if TYPE_CHECKING:
     from kubedl.kube.client import Client

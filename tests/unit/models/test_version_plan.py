@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from harness.fakes.api_server import with_metadata
 from kubedl.api.conditions import find
 from kubedl.api.model import REBUILD, BuildProgress, ModelVersion, ModelVersionStatus
 from kubedl.kube import codec
@@ -25,7 +26,7 @@ from kubedl.models.version_plan import (
 )
 from tests.training_builders import NOW, after
 from tests.unit.models.versions import DIGEST, OTHER, building, ended, pod, unschedulable, version, waiting
-from tests.unit.training.api_model import with_metadata, with_status
+from tests.unit.training.api_model import with_status
 
 
 def look(one: ModelVersion, found: Pod | None = None, seconds: float = 0, **more: Any) -> Plan:  # noqa: ANN401

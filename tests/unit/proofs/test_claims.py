@@ -59,6 +59,17 @@ def test_ci_measures_what_is_small_with_bars_that_a_busy_machine_meets() -> None
     assert [claim.bar for claim in at_size(claims, "small")] == ["<= 60", "== 0"]
 
 
+def test_ci_measures_one_of_the_sampled_commands_and_in_time_all_of_them() -> None:
+    """With each commit another one may be drawn; the same commit draws the same."""
+    always = Claim("a", "always", "== 0")
+    sampled = [Claim("b", "one", "== 0", sampled=True), Claim("c", "two", "== 0", sampled=True)]
+    beside_it = Claim("d", "two", ">= 1", sampled=True)
+    claims = [always, *sampled, beside_it]
+    drawn = {tuple(claim.sentence for claim in at_size(claims, "small", str(seed))) for seed in range(20)}
+    assert drawn == {("a", "b"), ("a", "c", "d")}
+    assert at_size(claims, "full") == claims
+
+
 def test_a_row_shows_what_fell_short() -> None:
     """In the terminal and on the page."""
     row = Row("Starts quickly", 20.5, "<= 15", "s", ok=False)
@@ -81,7 +92,7 @@ def test_every_area_loads_and_its_tests_exist(area: str) -> None:
 def test_a_failing_command_fails_the_area(tmp_path: Path) -> None:
     """The runner's exit code is what CI looks at."""
     (tmp_path / "proofs").mkdir()
-    for name in ("__init__", "__main__", "claims", "result_cache", "report"):
+    for name in ("__init__", "__main__", "claims", "result_cache", "report", "seed"):
         (tmp_path / "proofs" / f"{name}.py").write_text((ROOT / "proofs" / f"{name}.py").read_text())
     entry = '[[claim]]\nsentence = "Works"\ncommand = "false"\nbar = "== 0"\n'
     (tmp_path / "proofs" / "area.toml").write_text(entry)

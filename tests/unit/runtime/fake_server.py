@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import msgspec
 
+from harness.fakes.api_server import merged
 from kubedl.kube import codec
 from kubedl.kube.client import Client, ListMeta, Page
 from kubedl.kube.errors import (
@@ -184,9 +185,15 @@ class Server:
         return self._answer(resource, self.put(**_arguments(body)))
 
     async def delete(
-        self, resource: Resource[Any], key: ObjectKey, uid: str, grace_seconds: int | None = None
+        self,
+        resource: Resource[Any],
+        key: ObjectKey,
+        uid: str,
+        grace_seconds: int | None = None,
+        propagation: str = "Background",
     ) -> Object | None:
-        await self._arrive("delete", {"name": key.name, "uid": uid, "grace": grace_seconds})
+        detail = {"name": key.name, "uid": uid, "grace": grace_seconds}
+        await self._arrive("delete", detail | ({} if propagation == "Background" else {"propagation": propagation}))
         if self._existing(key).body["metadata"]["uid"] != uid:
             raise ConflictError(409, "Conflict", "the uid in the precondition is another")
         return self._answer(resource, self.remove(key.name))
@@ -221,19 +228,6 @@ class Server:
     def _pump(self) -> None:
         for connection in self.connections:
             connection.pump()
-
-
-def merged(target: object, patch: object) -> Any:  # noqa: ANN401 - JSON is whatever it is
-    """A merge patch applied, as RFC 7386 words it."""
-    if not isinstance(patch, Mapping):
-        return patch
-    result = dict(target) if isinstance(target, Mapping) else {}
-    for name, value in patch.items():
-        if value is None:
-            result.pop(name, None)
-        else:
-            result[name] = merged(result.get(name), value)
-    return result
 
 
 def _arguments(body: Mapping[str, Any]) -> dict[str, Any]:

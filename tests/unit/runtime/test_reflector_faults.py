@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from kubedl.kube.errors import (
     ApiError,
@@ -93,6 +94,18 @@ async def test_a_pause_that_the_server_asks_for_is_kept(server: Server, reflecto
     async with running(reflector.run()):
         await asyncio.wait_for(reflector.synced.wait(), 600)
     assert [call.at for call in server.calls] == [0, 17]
+
+
+@pytest.mark.parametrize(("refusals", "levels"), [(1, {"info"}), (8, {"info", "warning"})])
+async def test_a_server_that_is_busy_for_a_moment_is_no_warning(
+    server: Server, reflector: Reflector[Pod], refusals: int, levels: set[str]
+) -> None:
+    """Right after an install, a server refuses every new kind for a second: warnings for each would bury a true one."""
+    server.refusals.extend([TooManyRequestsError(429, "TooManyRequests", "storage is (re)initializing")] * refusals)
+    with capture_logs() as logs:
+        async with running(reflector.run()):
+            await asyncio.wait_for(reflector.synced.wait(), 600)
+    assert {entry["log_level"] for entry in logs if entry["event"] == "watch failed"} == levels
 
 
 async def test_a_kind_that_is_installed_later_is_found(

@@ -176,6 +176,41 @@ def test_an_owner_has_what_is_in_its_own_namespace_and_nothing_else() -> None:
     assert uids(store.tombstones(OwnerKey("evil", "u"))) == ["evil-a"]
 
 
+def test_a_subscriber_of_one_kind_of_owner_is_told_of_its_objects_alone() -> None:
+    """Also of one that changes its owner: who had it must know."""
+
+    def owned(version: int, *kinds: str) -> Pod:
+        owners = tuple(
+            OwnerReference(api_version="v1", kind=kind, name="a", uid=kind, controller=True) for kind in kinds
+        )
+        return Pod(
+            metadata=ObjectMeta(
+                name="a", namespace="team", uid="a", resource_version=str(version), owner_references=owners
+            )
+        )
+
+    store: Store[Pod] = Store()
+    calls: list[str] = []
+
+    def subscribe(kind: str) -> None:
+        store.subscribe(lambda old, new: calls.append(f"{kind or 'all'} {bool(old)} {bool(new)}"), kind)
+
+    for kind in ("", "TFJob", "MPIJob"):
+        subscribe(kind)
+    store.put(owned(1))
+    store.put(owned(2, "TFJob"))
+    store.put(owned(3, "MPIJob"))
+    store.remove(ObjectKey("team", "a"))
+    assert [call for call in calls if call.startswith("all")] == [
+        "all False True",
+        "all True True",
+        "all True True",
+        "all True False",
+    ]
+    assert [call for call in calls if call.startswith("TFJob")] == ["TFJob True True", "TFJob True True"]
+    assert [call for call in calls if call.startswith("MPIJob")] == ["MPIJob True True", "MPIJob True False"]
+
+
 def test_the_index_of_owners_cannot_be_replaced() -> None:
     """One that forgets the namespace would let neighbours decide."""
     with pytest.raises(ValueError, match="is built in"):

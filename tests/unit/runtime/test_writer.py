@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.fakes.api_server import merged
 from kubedl.kube import codec
 from kubedl.kube.errors import ConflictError, NotFoundError, UnknownOutcomeError
 from kubedl.kube.types.core import PODS, Pod, PodStatus
@@ -14,7 +15,7 @@ from kubedl.runtime.expectations import Expectations
 from kubedl.runtime.store import Store
 from kubedl.runtime.writer import NameConflictError, Writer, merge_patch
 from tests.hypothesis_settings import tried
-from tests.unit.runtime.fake_server import NAMESPACE, Server, merged
+from tests.unit.runtime.fake_server import NAMESPACE, Server
 from tests.unit.runtime.fake_watch import Body
 
 pytestmark = pytest.mark.looptime
@@ -122,6 +123,12 @@ async def test_a_delete_names_the_uid(server: Server, expectations: Expectations
     [call] = server.called("delete")
     assert call.detail == {"name": "a", "uid": target.metadata.uid, "grace": 0}
     assert expectations.pending(OWNER.metadata.key)
+
+
+async def test_a_delete_may_wait_for_dependents(server: Server, writer: Writer) -> None:
+    await writer.delete(OWNER, PODS, existing(server), propagation="Foreground")
+    [call] = server.called("delete")
+    assert call.detail["propagation"] == "Foreground"
 
 
 async def test_a_delete_does_not_hit_a_successor(server: Server, expectations: Expectations, writer: Writer) -> None:

@@ -19,8 +19,18 @@ TYPES: dict[str, tuple[type, ...]] = {
     "integer": (int,),
     "number": (int, float),
 }
+
+
+def _is_moment(value: str) -> bool:
+    try:
+        datetime.fromisoformat(value.upper())
+    except ValueError:
+        return False
+    return True
+
+
 FORMATS: dict[str, Callable[[Any], object]] = {
-    "date-time": datetime.fromisoformat,
+    "date-time": _is_moment,
     "int32": lambda value: -(2**31) <= value < 2**31,
     "int64": lambda value: -(2**63) <= value < 2**63,
 }
@@ -108,7 +118,11 @@ def values_of(info: inspect.Type) -> st.SearchStrategy[Any]:  # noqa: PLR0911 - 
 SIMPLE: dict[type, st.SearchStrategy[Any]] = {
     inspect.NoneType: st.none(),
     inspect.BoolType: st.booleans(),
-    inspect.DateTimeType: st.datetimes(timezones=st.sampled_from([UTC, timezone(timedelta(hours=2))])),
+    inspect.DateTimeType: st.datetimes(
+        min_value=datetime(1000, 1, 1),  # noqa: DTZ001 - the strategy adds the zone
+        max_value=datetime(2999, 12, 31),  # noqa: DTZ001 - as above
+        timezones=st.sampled_from([UTC, timezone(timedelta(hours=2))]),
+    ),
 }
 
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from kubedl.api import cachebackend, inference, model
+from kubedl.api import cachebackend, cron, inference, model
 from kubedl.api.cachebackend import CacheBackendSpec, CacheBackendStatus
+from kubedl.api.cron import CronSpec, CronStatus
 from kubedl.api.inference import InferenceSpec, InferenceStatus
 from kubedl.api.model import ModelSpec, ModelStatus, ModelVersionSpec, ModelVersionStatus
 from kubedl.api.training import JobSpec, JobStatus, ReplicaSpec
@@ -25,6 +26,7 @@ RESERVED = re.compile(
 )
 ALL = [
     cachebackend.CUSTOM_RESOURCE,
+    cron.CUSTOM_RESOURCE,
     *model.CUSTOM_RESOURCES,
     inference.CUSTOM_RESOURCE,
     *(kind.custom_resource for kind in all_kinds()),
@@ -48,7 +50,7 @@ def test_every_rule_blames_a_field(kind: Kind) -> None:
 
 @pytest.mark.parametrize(
     "custom",
-    [cachebackend.CUSTOM_RESOURCE, *model.CUSTOM_RESOURCES, inference.CUSTOM_RESOURCE],
+    [cachebackend.CUSTOM_RESOURCE, cron.CUSTOM_RESOURCE, *model.CUSTOM_RESOURCES, inference.CUSTOM_RESOURCE],
     ids=lambda custom: custom.resource.kind,
 )
 def test_every_rule_of_others_blames_a_field(custom: CustomResource) -> None:
@@ -77,6 +79,8 @@ def test_what_makes_a_message_is_short(kind: Kind) -> None:
         JobSpec,
         JobStatus,
         ReplicaSpec,
+        CronSpec,
+        CronStatus,
         CacheBackendSpec,
         CacheBackendStatus,
         ModelSpec,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
+from harness.fakes.api_server import merged, with_metadata
 from kubedl.api.conditions import Condition, find
 from kubedl.api.inference import INFERENCES, Inference, PredictorStatus
 from kubedl.api.model import MODEL_VERSIONS, ModelVersion
@@ -36,7 +37,7 @@ from kubedl.serving.status import Endpoints
 from kubedl.serving.workload.model_init_container import Program
 from tests.training_builders import NAMESPACE, NOW
 from tests.unit.serving.inferences import GATEWAY, NAME, UID
-from tests.unit.training.api_model import ApiModel, ClientModel, Harm, merged, with_metadata
+from tests.unit.training.api_model import ApiModel, ClientModel, Harm
 
 if TYPE_CHECKING:
     from kubedl.kube.client import Client

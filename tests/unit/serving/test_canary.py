@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from harness.fakes.api_server import with_metadata
 from kubedl.api.inference import INFERENCES
 from kubedl.kube.errors import ApiError
 from kubedl.kube.types.apps import DEPLOYMENTS
@@ -18,7 +19,7 @@ from tests.training_builders import NAMESPACE
 from tests.unit.serving.canaries import JUDGED, MAIN, NEXT, STEPS, Gauge, left, phase, started
 from tests.unit.serving.fake_cluster import KEY, Stage
 from tests.unit.serving.inferences import GATEWAY, NAME, OTHER, inference, predictor, version
-from tests.unit.training.api_model import Crash, Harm, with_metadata
+from tests.unit.training.api_model import Crash, Harm
 
 
 def test_a_good_version_is_promoted(runner: asyncio.Runner) -> None:

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import msgspec
 
+from harness.fakes.api_server import with_metadata
 from kubedl.api.inference import Inference
 from kubedl.kube.types.apps import DEPLOYMENTS, DeploymentSpec
 from kubedl.kube.types.autoscaling import AUTOSCALERS, SCALED_OBJECTS
@@ -14,7 +15,6 @@ from tests.training_builders import NAMESPACE
 from tests.unit.serving.canaries import MAIN, NEXT, phase
 from tests.unit.serving.fake_cluster import Stage
 from tests.unit.serving.inferences import GATEWAY, OTHER, inference, predictor, version
-from tests.unit.training.api_model import with_metadata
 
 WHOLE_WAY = {"steps": [{"weight": 50, "pause": 60}, {"weight": 100, "pause": 600}]}
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from harness.fakes.api_server import with_metadata
 from kubedl.api.model import MODEL_VERSIONS
 from kubedl.kube.types.meta import ObjectKey
 from kubedl.serving.rollout import commands
@@ -12,7 +13,6 @@ from tests.training_builders import NAMESPACE
 from tests.unit.serving.canaries import MAIN, NEXT, STEPS, left, phase, started
 from tests.unit.serving.fake_cluster import Stage
 from tests.unit.serving.inferences import GATEWAY, inference, version
-from tests.unit.training.api_model import with_metadata
 
 
 @pytest.mark.parametrize(("word", "version_served"), [("promote", "v2"), ("abort", "v1")])

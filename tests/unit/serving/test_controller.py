@@ -5,6 +5,7 @@ import asyncio
 import msgspec
 import pytest
 
+from harness.fakes.api_server import with_metadata
 from kubedl.api.model import MODEL_VERSIONS
 from kubedl.kube.errors import ApiError, InvalidError, UnknownOutcomeError
 from kubedl.kube.types.apps import DEPLOYMENTS, Deployment
@@ -16,7 +17,7 @@ from kubedl.serving.workload.deployment import IMAGE, LOADER, MODEL_VERSION
 from tests.training_builders import NAMESPACE
 from tests.unit.serving.fake_cluster import Stage
 from tests.unit.serving.inferences import DIGEST, NAME, OTHER, inference, loser, predictor, version
-from tests.unit.training.api_model import Crash, Harm, with_metadata
+from tests.unit.training.api_model import Crash, Harm
 
 MAIN = f"{NAME}-main"
 

@@ -3,6 +3,7 @@
 import asyncio
 from typing import TYPE_CHECKING, cast
 
+from harness.fakes.api_server import with_metadata
 from kubedl.kube.types.apps import DEPLOYMENTS
 from kubedl.kube.types.meta import ObjectKey
 from kubedl.runtime.expectations import Expectations
@@ -11,7 +12,6 @@ from kubedl.serving.naming import APPLIED
 from tests.training_builders import NAMESPACE
 from tests.unit.serving.fake_cluster import Stage
 from tests.unit.serving.inferences import inference, version
-from tests.unit.training.api_model import with_metadata
 
 if TYPE_CHECKING:
     from kubedl.kube.client import Client

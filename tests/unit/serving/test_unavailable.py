@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from harness.fakes.api_server import with_metadata
 from kubedl.api.model import MODEL_VERSIONS
 from kubedl.kube.types.apps import DEPLOYMENTS, DeploymentCondition
 from kubedl.kube.types.core import PODS, ContainerState, ContainerStatus, Pod, PodCondition, PodStatus, Terminated
@@ -19,7 +20,6 @@ from tests.training_builders import NAMESPACE
 from tests.unit.serving.canaries import JUDGED, MAIN, NEXT, STEPS, left, phase, started
 from tests.unit.serving.fake_cluster import KEY, Stage
 from tests.unit.serving.inferences import GATEWAY, NAME, OTHER, UID, inference, predictor, version
-from tests.unit.training.api_model import with_metadata
 
 DEFAULT = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 0, "maxSurge": "25%"}}
 

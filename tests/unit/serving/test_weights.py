@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from harness.fakes.api_server import with_metadata
 from kubedl.api.model import MODEL_VERSIONS
 from kubedl.kube import codec
 from kubedl.kube.types.apps import DEPLOYMENTS
@@ -18,7 +19,6 @@ from kubedl.serving.status import NOTICED
 from tests.training_builders import NAMESPACE
 from tests.unit.serving.fake_cluster import KEY, Stage
 from tests.unit.serving.inferences import GATEWAY, NAME, UID, inference, loser, predictor, ready_pod, version
-from tests.unit.training.api_model import with_metadata
 
 A, B, C = (f"{NAME}-{letter}" for letter in "abc")
 THREE = (predictor("a", trafficWeight=30), predictor("b", trafficWeight=50), predictor("c", trafficWeight=20))

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from harness.fakes.api_server import merged, with_metadata
 from kubedl.kube import codec
 from kubedl.kube.client import Page
 from kubedl.kube.errors import (
@@ -114,14 +115,15 @@ class ApiModel:
         self.drop(resource, key)
         return None
 
-    def patch_status(self, resource: Resource[Any], key: ObjectKey, body: Body) -> Any:  # noqa: ANN401 - whatever it is
+    def patch(self, resource: Resource[Any], key: ObjectKey, body: Body) -> Any:  # noqa: ANN401 - whatever it is
+        """Of a status, or of a spec."""
         found = self.find(resource, key)
         guard = body["metadata"]
         if found is None or found.metadata.uid != guard["uid"]:
             raise NotFoundError(404, "NotFound", f"no {key}")
         if found.metadata.resource_version != guard["resourceVersion"]:
             raise ConflictError(409, "Conflict", "another version")
-        patched = merged(codec.plain(found), {"status": body["status"]})
+        patched = merged(codec.plain(found), {name: part for name, part in body.items() if name != "metadata"})
         return self.put(resource, resource.decoder.decode(codec.encode(patched)))
 
 
@@ -166,15 +168,24 @@ class ClientModel:
             raise refusal
         return self._write("create", resource, body, lambda: self.api.create(resource, body))
 
-    async def delete(self, resource: Resource[Any], key: ObjectKey, uid: str, grace_seconds: int | None = None) -> Any:  # noqa: ANN401
+    async def delete(
+        self,
+        resource: Resource[Any],
+        key: ObjectKey,
+        uid: str,
+        grace_seconds: int | None = None,
+        propagation: str = "Background",
+    ) -> Any:  # noqa: ANN401 - whatever it is
+        assert propagation == "Background"
         verb = "force" if grace_seconds == 0 else "delete"
         return self._write(verb, resource, key, lambda: self.api.delete(resource, key, uid, grace_seconds))
 
     async def patch(
         self, resource: Resource[Any], key: ObjectKey, body: Body, how: str = "merge", subresource: str = ""
     ) -> Any:  # noqa: ANN401 - whatever it is
-        assert (how, subresource) == ("merge", "status")
-        return self._write("patch", resource, body, lambda: self.api.patch_status(resource, key, body))
+        assert (how, subresource) == ("merge", "status" if "status" in body else "")
+        what = body if subresource else key
+        return self._write("patch", resource, what, lambda: self.api.patch(resource, key, body))
 
     def _write(self, verb: str, resource: Resource[Any], what: object, commit: Callable[[], Any]) -> Any:  # noqa: ANN401
         if self.dead:
@@ -198,27 +209,9 @@ class ClientModel:
         return result
 
 
-def with_metadata(made: Any, **fields: object) -> Any:  # noqa: ANN401 - an object of any kind
-    """The object with other metadata."""
-    return msgspec.structs.replace(made, metadata=msgspec.structs.replace(made.metadata, **fields))
-
-
 def with_status(pod: Pod, **fields: object) -> Pod:
     """The pod with another status."""
     return msgspec.structs.replace(pod, status=msgspec.structs.replace(pod.status, **fields))
-
-
-def merged(old: Any, changes: Any) -> Any:  # noqa: ANN401 - JSON
-    """A merge patch (RFC 7386)."""
-    if not isinstance(changes, dict):
-        return changes
-    result = dict(old) if isinstance(old, dict) else {}
-    for name, value in changes.items():
-        if value is None:
-            result.pop(name, None)
-        else:
-            result[name] = merged(result.get(name), value)
-    return result
 
 
 def _told_to_go(pod: Any, now: datetime) -> Any:  # noqa: ANN401 - a pod with other metadata

@@ -62,8 +62,8 @@ def _of(info: inspect.Type, known: dict[str, Documents]) -> Documents:  # noqa: 
             return st.sampled_from(values)
         case inspect.VarTupleType(item_type=item, min_length=least):
             return st.lists(_of(item, known), min_size=least or 0, max_size=SEVERAL)
-        case inspect.DictType(value_type=item):
-            return st.dictionaries(WORDS, _of(item, known), max_size=SEVERAL)
+        case inspect.DictType(value_type=item, min_length=least):
+            return st.dictionaries(WORDS, _of(item, known), min_size=least or 0, max_size=SEVERAL)
         case inspect.CustomType(cls=cls) if cls is RawObject:
             return st.dictionaries(WORDS, ANYTHING, max_size=SEVERAL)
         case inspect.StrType(min_length=least, max_length=most):

@@ -7,17 +7,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from harness.fakes.api_server import merged
 from kubedl.api.conditions import is_true
 from kubedl.api.training import JobStatus, ReplicaStatus, TrainingJob
 from kubedl.kube import codec
-from kubedl.kube.types.core import PODS, Pod
+from kubedl.kube.types.core import PODS, SERVICES, Pod
 from kubedl.kube.types.meta import ObjectKey, Resource
 from kubedl.runtime.store import BY_OWNER, OwnerKey
 from kubedl.training import labels
+from kubedl.training.host_network.ports import HOST_PORT, JOB_PORTS
 from kubedl.training.job import Replica
 from kubedl.training.policies import index_ranges
 from tests.training_builders import NAMESPACE
-from tests.unit.training.api_model import ENDED, merged
+from tests.unit.training.api_model import ENDED
 from tests.unit.training.operator_model import OperatorModel
 from tests.unit.training.world_model import World, restarts
 
@@ -39,7 +41,7 @@ class Judge:
             self._deletion(what)
             lost = sum(node.not_ready_since is not None for node in operator.nodes)
             assert verb == "delete" or lost < len(operator.nodes), f"{what} is given up although every node is lost"
-        elif verb == "patch":
+        elif verb == "patch" and resource is not SERVICES:
             self._status(operator, what)
 
     def _commits(self) -> None:
@@ -60,6 +62,7 @@ class Judge:
         assert known is None or owner(known) != uid, f"{name} is there and was seen"
         if job is None or job.metadata.uid != uid:
             return  # the operator cannot know yet that its job is gone; the garbage collector will take the pod
+        self._ports(uid, body["metadata"])
         role, index = self._replica(name)
         assert not _is_finished(job.status), f"{name} is made after the end of the job"
         assert attempt <= self._attempt(job.status, role, index), f"attempt {attempt} of {name} was never written"
@@ -68,6 +71,18 @@ class Judge:
             others = self.world.pods(lambda pod: pod.metadata.controller is not None and owner(pod) == uid)
             mixed = {labels.attempt(pod) for pod in others if pod.metadata.name != name} - {attempt}
             assert not mixed or self.spoiled, f"{name} of attempt {attempt} meets pods of {mixed}"
+
+    def _ports(self, uid: str, meta: Mapping[str, Any]) -> None:
+        """Pods that live at the same time have different host ports; without Services they agree about all of them."""
+        others = self.world.pods(lambda pod: pod.metadata.controller is not None and owner(pod) == uid)
+        living = [pod for pod in others if pod.status.phase not in ENDED and pod.metadata.name != meta["name"]]
+        annotations = meta["annotations"]
+        for pod in living:
+            found = pod.metadata.annotations
+            assert (HOST_PORT in found) == (HOST_PORT in annotations), "pods of one job are on different networks"
+            assert HOST_PORT not in found or found[HOST_PORT] != annotations[HOST_PORT], "two pods with one port"
+            known = pod.metadata.deletion_timestamp is None and JOB_PORTS in found
+            assert not known or found[JOB_PORTS] == annotations[JOB_PORTS], "peers know different ports"
 
     def _never_again(self, operator: OperatorModel, job: TrainingJob, name: str, attempt: int) -> None:
         role, index = self._replica(name)

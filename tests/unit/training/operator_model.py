@@ -20,6 +20,7 @@ from kubedl.runtime.expectations import Expectations
 from kubedl.runtime.store import BY_OWNER, Store
 from kubedl.runtime.writer import Writer
 from kubedl.training.controller import JobController
+from kubedl.training.host_network.ports import HostPorts
 from kubedl.training.informers import Informers
 from kubedl.training.observed import Settings
 from tests.unit.training.api_model import ApiModel, ClientModel, Crash, Harm
@@ -76,7 +77,10 @@ class OperatorModel:
         self._watcher = watcher
         self.client = ClientModel(api, self._about_to_write)
         writer = Writer(cast("Client", self.client), self._expectations)
-        informers = Informers(self.jobs, self.pods, self.services, self.nodes, self.backends)
+        self.host_ports = HostPorts()
+        informers = Informers(
+            self.jobs, self.pods, self.services, self.nodes, self.backends, host_ports=self.host_ports
+        )
         self.controller = JobController(
             kind, informers, writer, cast("EventRecorder", self.recorder), settings=settings, clock=lambda: api.now
         )
@@ -95,6 +99,7 @@ class OperatorModel:
             store.subscribe(changed)
         self.jobs.subscribe(self.controller.job_changed)
         self.pods.subscribe(self.controller.pod_changed)
+        self.pods.subscribe(self.host_ports.pod_changed)
 
     def deliver(self, resource: Resource[Any], most: int = 1000) -> bool:
         """The watch brings the next changes; says whether there were any."""

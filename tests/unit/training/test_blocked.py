@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from harness.fakes.api_server import with_metadata
 from kubedl.api.conditions import Condition, find, is_true
 from kubedl.kube import codec
 from kubedl.kube.errors import ApiError, error_from_response
@@ -13,7 +14,6 @@ from kubedl.kube.types.core import PODS
 from kubedl.kube.types.meta import ObjectKey, Resource
 from kubedl.training import labels
 from tests.training_builders import tf_job
-from tests.unit.training.api_model import with_metadata
 from tests.unit.training.test_controller import JOB, Stage
 
 ANSWERS = {

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from harness.fakes.api_server import with_metadata
 from kubedl.api.conditions import find, is_true
 from kubedl.api.training import TrainingJob
 from kubedl.kube.types.core import PODS, SERVICES
@@ -14,7 +15,7 @@ from kubedl.kube.types.meta import Resource
 from kubedl.runtime.store import OwnerKey
 from kubedl.training.ssh import SECRETS
 from tests.training_builders import NAMESPACE, NOW, JobBuilder, mpi_job, tf_job
-from tests.unit.training.api_model import ApiModel, Crash, Harm, with_metadata, with_status
+from tests.unit.training.api_model import ApiModel, Crash, Harm, with_status
 from tests.unit.training.operator_model import OperatorModel
 from tests.unit.training.world_model import World
 

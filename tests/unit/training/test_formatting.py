@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubedl.training.formatting import duration, shorten, since
+from kubedl.training.formatting import STEPS, coarse, duration, shorten, since
 from tests.training_builders import NOW
 
 
@@ -40,6 +40,19 @@ def test_it_is_cut_between_words() -> None:
 def test_durations(seconds: int, expected: str) -> None:
     """Two units at most; a clock that runs behind makes none negative."""
     assert duration(timedelta(seconds=seconds)) == expected
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text", "following"),
+    [(-5, "", 10), (9, "", 10), (40, "40 s", 60), (59, "40 s", 60), (7300, "2 h", 18000), (90000, "1 d", 172800)],
+)
+def test_a_lower_bound_of_a_duration_changes_seldom(seconds: int, text: str, following: int) -> None:
+    assert coarse(timedelta(seconds=seconds)) == (text, timedelta(seconds=following))
+
+
+def test_the_last_step_of_a_duration_is_the_last() -> None:
+    assert coarse(timedelta(days=1000)) == ("64 d", None)
+    assert len(STEPS) == 20
 
 
 def test_since() -> None:

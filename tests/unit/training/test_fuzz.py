@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.fakes.api_server import with_metadata
 from kubedl.api.training import JobStatus
 from kubedl.kube import codec
 from kubedl.kube.types.core import PODS, Pod
@@ -19,7 +20,7 @@ from kubedl.training.planner import plan
 from tests.hypothesis_settings import tried
 from tests.training_builders import NOW
 from tests.unit.training import documents
-from tests.unit.training.api_model import ApiModel, with_metadata
+from tests.unit.training.api_model import ApiModel
 from tests.unit.training.operator_model import OperatorModel
 
 KINDS = [pytest.param(kind, id=kind.kind) for kind in all_kinds()]

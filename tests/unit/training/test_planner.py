@@ -178,11 +178,11 @@ def test_a_job_that_is_being_deleted_is_left_to_the_garbage_collector() -> None:
 
 def test_what_cannot_be_honoured_fails_the_job() -> None:
     """With the annotation's name in the condition."""
-    job = JOB.with_metadata(annotations={"kubedl.io/network-mode": "host"})
+    job = JOB.with_metadata(annotations={"kubedl.io/enable-elastic-training": "true"})
     decided = decide(job)
     found = find(decided.status.conditions, "Failed")
     assert found is not None
-    assert (found.reason, "kubedl.io/network-mode" in found.message) == ("Unsupported", True)
+    assert (found.reason, "kubedl.io/enable-elastic-training" in found.message) == ("Unsupported", True)
     assert made(decided) == []
 
 

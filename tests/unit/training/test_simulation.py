@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from kubedl.training.kind import Kind
 from kubedl.training.kinds import all_kinds
+from proofs.seed import seed
 from tests import sampling
 from tests.hypothesis_settings import tried
 from tests.training_builders import JobBuilder, mpi_job, tf_job, torch_job
@@ -60,6 +61,7 @@ def jobs(draw: st.DrawFn) -> JobBuilder:
             "ttlSecondsAfterFinished": st.sampled_from([0, 50]),
             "cleanPodPolicy": st.sampled_from(["All", "Running", "None"]),
             "codeSource": st.just(CODE),
+            "networkMode": st.sampled_from(["Pod", "Host", "HostDirect"] if builder.kind.host_network else ["Pod"]),
         },
     )
     return builder.with_spec(**draw(spec))
@@ -212,7 +214,7 @@ LIVES: dict[str, tuple[JobBuilder, list[Step]]] = {
 @pytest.mark.parametrize("name", LIVES)
 def test_killed_at_any_write_it_ends_the_same(name: str) -> None:
     """Every write of a life, and each way in which it can go wrong: of the ways one a write, and all in a proof."""
-    print(f"SEED={sampling.seed()}")  # shown with a failure
+    print(f"SEED={seed()}")  # shown with a failure
     job, schedule = LIVES[name]
     undisturbed = run(job.kind, job.build(), schedule)
     assert undisturbed.writes > 5

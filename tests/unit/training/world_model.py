@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
+from harness.fakes.api_server import with_metadata
 from kubedl.api.training import TrainingJob
 from kubedl.kube.types.core import (
     NODES,
@@ -32,7 +33,7 @@ from kubedl.training.addons.git_sync_status import CONTAINER
 from kubedl.training.job import Job, JobRole
 from kubedl.training.kind import Kind
 from kubedl.training.policies.exit_codes import is_retryable
-from tests.unit.training.api_model import ENDED, ApiModel, with_metadata, with_status
+from tests.unit.training.api_model import ENDED, ApiModel, with_status
 
 Truth = Literal["done", "retry", "free", "fatal"]
 T = TypeVar("T")

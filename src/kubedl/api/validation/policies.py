@@ -54,3 +54,27 @@ def success_rule(replicas_field: str, roles: Sequence[str]) -> Rule:
         field=".successPolicy",
         at="spec",
     )
+
+
+def network_rules(is_supported: bool, kind: str) -> tuple[Rule, ...]:
+    """Rules of `networkMode`: one mode for all pods of a job, and only where the framework can be told its port."""
+    has, had = "has(self.networkMode)", "has(oldSelf.networkMode)"
+    fixed = Rule(
+        f"self.suspend || oldSelf.suspend || {has} == {had} && (!{has} || self.networkMode == oldSelf.networkMode)",
+        "suspend the job to change its networkMode",
+        field=".networkMode",
+        at="spec",
+        reason="FieldValueForbidden",
+    )
+    if is_supported:
+        return (fixed,)
+    return (
+        fixed,
+        Rule(
+            f"!{has} || self.networkMode == 'Pod'",
+            f"{kind} does not support the host network; remove the field",
+            field=".networkMode",
+            at="spec",
+            reason="FieldValueForbidden",
+        ),
+    )

@@ -21,7 +21,7 @@ LONGEST_NAME = 63  # of a DNS label: the name of a pod is its host name
 IN_SCHEDULING = {
     "priority": "numeric priority; use priorityClassName",
 }
-IN_SPEC = {"cronPolicy": "schedules"}
+SCHEDULED_ONCE = "a job either runs once or at the times of a schedule, which cannot be changed; create a new job"
 STORED_ONCE = "immutable: the storage of the model is mounted by all pods; create a new job"
 IN_ROLE = {"spotReplicaSpec": "spot replicas"}
 
@@ -46,12 +46,14 @@ def job_rules(
         success_rule(replicas_field, roles),
         _resize_rule(replicas_field),
         _code_rule(),
+        _managed_by_rule(),
         _tensorboard_rule(),
         *_cache_rules(),
         *_model_rules(),
         *scheduling_rules("spec.schedulingPolicy"),
         _gang_rule(replicas_field),
-        *_not_yet("spec", IN_SPEC),
+        _placement_rule(replicas_field),
+        schedule_rule(),
         *_not_yet(f"spec.{replicas_field}.*", IN_ROLE),
     )
 
@@ -104,7 +106,7 @@ def cluster_rule(replicas_field: str, variable: str, left_out: str = "") -> Rule
 
 
 def job_columns() -> tuple[Column, ...]:
-    """Return the columns of `kubectl get`; the last one appears with `-o wide`."""
+    """Return the columns of `kubectl get`; the last ones appear with `-o wide`."""
     return (
         Column("State", "string", ".status.state", description="The phase of the job."),
         Column("Ready", "string", ".status.ready", description="Ready pods out of desired pods."),
@@ -123,6 +125,14 @@ def job_columns() -> tuple[Column, ...]:
             ".status.activeDeadlineSeconds",  # an MPIJob has two fields for it
             priority=1,
             description="Seconds that the job may be active (activeDeadlineSeconds).",
+        ),
+        Column("GPUs", "integer", ".status.gpus", priority=1, description="The GPUs of all replicas."),
+        Column(
+            "Queue",
+            "string",
+            ".status.queueName",  # a label or a field can name it
+            priority=1,
+            description="The LocalQueue of Kueue that the job waits in.",
         ),
     )
 
@@ -224,6 +234,16 @@ def _gang_rule(replicas_field: str) -> Rule:
     )
 
 
+def _placement_rule(replicas_field: str) -> Rule:
+    return Rule(
+        f"!has(self.placement) || self.{replicas_field}.exists(role, !has(self.{replicas_field}[role].placement))",
+        "every role has a placement of its own, so this one is never used; remove it",
+        field=".placement",
+        at="spec",
+        reason="FieldValueForbidden",
+    )
+
+
 def _code_rule() -> Rule:
     return Rule(
         "has(self.codeSource) == has(oldSelf.codeSource)",
@@ -232,6 +252,27 @@ def _code_rule() -> Rule:
         at="spec",
         reason="FieldValueForbidden",
     )
+
+
+def _managed_by_rule() -> Rule:
+    same = "has(self.managedBy) == has(oldSelf.managedBy)"
+    return Rule(
+        f"{same} && (!has(self.managedBy) || self.managedBy == oldSelf.managedBy)",
+        "immutable: who runs a job is chosen when it is created; create a new job",
+        field=".managedBy",
+        at="spec",
+        reason="FieldValueForbidden",
+    )
+
+
+def schedule_rule(parent: str = "") -> Rule:
+    """Return the rule of the CronPolicy in the spec, or in the field `parent` of the spec."""
+    before, now = (
+        f"(has({spec}.{parent}) && has({spec}.{parent}.cronPolicy))" if parent else f"has({spec}.cronPolicy)"
+        for spec in ("oldSelf", "self")
+    )
+    field = f".{parent}.cronPolicy" if parent else ".cronPolicy"
+    return Rule(f"{now} == {before}", SCHEDULED_ONCE, field, "spec", reason="FieldValueForbidden")
 
 
 def _tensorboard_rule() -> Rule:

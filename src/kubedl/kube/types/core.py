@@ -89,10 +89,23 @@ class Pod(Record, frozen=True):
         return None
 
 
+class ServicePort(Record, frozen=True):
+    """A port of a Service."""
+
+    target_port: int | str = 0
+
+
+class ServiceSpec(Record, frozen=True):
+    """Spec of a Service."""
+
+    ports: tuple[ServicePort, ...] = ()
+
+
 class Service(Record, frozen=True):
     """A Service."""
 
     metadata: ObjectMeta = ObjectMeta()
+    spec: ServiceSpec = ServiceSpec()
 
 
 class NodeCondition(Record, frozen=True):

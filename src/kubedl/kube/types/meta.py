@@ -64,7 +64,7 @@ class ObjectMeta(Record, frozen=True):
     @property
     def controller(self) -> OwnerReference | None:
         """Return the controller owner reference, if any."""
-        for owner in self.owner_references:  # called by a dozen subscribers on every change of a pod
+        for owner in self.owner_references:  # called several times on every change of a pod
             if owner.controller:
                 return owner
         return None

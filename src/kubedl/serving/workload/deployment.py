@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from kubedl.api.inference import GROUP, INFERENCES, Inference, Predictor
+from kubedl.api.kueue import queue_labels
 from kubedl.kube.codec import RawObject
 from kubedl.kube.types.apps import DEPLOYMENTS
 from kubedl.kube.types.core import PODS, SERVICES
@@ -64,7 +65,7 @@ def deployment(servers: PredictorWorkload, way: DeliveryMode, made_of: Program |
         "metadata": {
             "name": servers.name,
             "namespace": inference.metadata.namespace,
-            "labels": labels,
+            "labels": {**queue_labels(inference.metadata.labels), **labels},
             "annotations": {MODEL_VERSION: known.version, IMAGE: known.image, LOADER: way, **requested}
             if known
             else requested,
@@ -167,6 +168,8 @@ def _template(servers: PredictorWorkload, way: DeliveryMode, program: Program) -
         model_init_container.add(spec, model, way, predictor.model_path, program, arguments)
     if not spec.get("serviceAccountName") and not spec.get("serviceAccount"):
         spec.setdefault("automountServiceAccountToken", False)  # a model server needs no API access
+    # Kueue admits each pod by itself.
+    given["metadata"]["labels"] |= queue_labels(inference.metadata.labels)
     given["metadata"]["labels"] |= predictor_labels(inference, predictor.name, servers.track)
     return given
 

@@ -10,6 +10,7 @@ import hashlib
 import json
 from typing import Any
 
+from kubedl.api.kueue import queue_labels
 from kubedl.kube import codec
 from kubedl.kube.types.apps import Deployment
 from kubedl.serving.observed import Observed
@@ -32,6 +33,7 @@ def requested_digest(servers: PredictorWorkload) -> str:
         "modelPath": predictor.model_path,
         "batching": codec.plain(predictor.batching),
         "loader": predictor.loader,
+        "queue": queue_labels(servers.inference.metadata.labels) or None,
     }
     if model is not None:
         wish["model"] = {

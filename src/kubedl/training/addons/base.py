@@ -16,13 +16,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 from kubedl.api.training import TrainingJob
-from kubedl.kube.client import Client
 from kubedl.kube.types.core import Pod
 from kubedl.podspec.template import TemplateError
+from kubedl.runtime.writer import Writer
 from kubedl.training.job import Job
 from kubedl.training.kind import AuxiliaryObject
 from kubedl.training.observed import Observed, ObservedReplica, Settings
-from kubedl.training.plan import Gate, PlanBuilder
+from kubedl.training.plan import Creation, Gate, PlanBuilder
 from kubedl.training.policies.failure_policy import Failure
 
 Body = dict[str, Any]
@@ -44,6 +44,7 @@ class Addon:
 
     condition: ClassVar[str] = ""  # True while the gate is closed; without one, PodsReady alone reports the gate
     condition_passed: ClassVar[str] = ""  # reason of that condition when the gate is open
+    remark: ClassVar[str] = ""  # a condition that `observe_status` sets, which holds no pods back
 
     def is_requested(self, resource: TrainingJob) -> bool:
         """Whether the job asks for it, validly or not."""
@@ -61,8 +62,8 @@ class Addon:
     def gate(self, builder: PlanBuilder) -> Gate | None:
         """What missing pods wait for; None if they may be created."""
 
-    async def prepare(self, client: Client, observed: Observed) -> None:
-        """Create what `objects` cannot describe, before any pod. Must be safe to repeat."""
+    async def prepare(self, writer: Writer, observed: Observed, creations: Sequence[Creation]) -> None:
+        """Create what `objects` cannot describe, before these pods. Must be safe to repeat."""
 
     def objects(self, job: Job, settings: Settings) -> Iterable[AuxiliaryObject]:
         """Objects that the job owns, created before its first pod."""

@@ -13,10 +13,10 @@ from dataclasses import replace
 
 from kubedl.api.training import TrainingJob
 from kubedl.api.training_addons import CodeSource
-from kubedl.kube.client import Client
 from kubedl.kube.errors import AlreadyExistsError
 from kubedl.kube.types.core import PODS, Pod
 from kubedl.podspec.security import NOBODY, RESTRICTED
+from kubedl.runtime.writer import Writer
 from kubedl.training.addons import code_resolver, git_sync_status
 from kubedl.training.addons.base import Addon, Body, Reason
 from kubedl.training.addons.code_source import (
@@ -33,7 +33,7 @@ from kubedl.training.addons.git_sync_script import PROTOCOLS, SCRIPT
 from kubedl.training.addons.git_sync_status import CONTAINER
 from kubedl.training.job import Job
 from kubedl.training.observed import Observed, ObservedReplica, Settings
-from kubedl.training.plan import Gate, PlanBuilder
+from kubedl.training.plan import Creation, Gate, PlanBuilder
 from kubedl.training.pod_diagnostics import diagnose
 from kubedl.training.policies.failure_policy import Failure, FailureClass
 
@@ -93,7 +93,7 @@ class CodeSync(Addon):
         first = observed.pods[0].metadata.name
         return Gate("WaitingForCode", f"the other pods wait for the commit that {first} fetches (codeSource)")
 
-    async def prepare(self, client: Client, observed: Observed) -> None:
+    async def prepare(self, writer: Writer, observed: Observed, creations: Sequence[Creation]) -> None:
         """Create the pod that finds the commit of a gang."""
         resource = observed.job.resource
         if not (observed.job.starts_together and is_wanted(resource)) or revision(resource):
@@ -104,7 +104,7 @@ class CodeSync(Addon):
         body = code_resolver.render(observed.kind, observed.job, image or settings.git_image, _security(user))
         self.mutate_pod(body, observed.job, settings)
         with suppress(AlreadyExistsError):
-            await client.create(PODS, observed.job.namespace, body)
+            await writer.client.create(PODS, observed.job.namespace, body)
 
     def pod_names(self, resource: TrainingJob) -> Iterable[str]:
         """The pod that finds the commit of a gang."""

@@ -4,15 +4,18 @@ Every container mounts it and is told where. If it is a directory of one node, t
 that node: by convention the one that leads those that train.
 """
 
+from collections.abc import Sequence
+
 from kubedl.api.model import ModelOutput, validate
 from kubedl.api.model_storage import mount_path
 from kubedl.api.training import TrainingJob
-from kubedl.kube.client import Client
 from kubedl.podspec import model_volumes
 from kubedl.podspec.model_volumes import Owner
+from kubedl.runtime.writer import Writer
 from kubedl.training.addons.base import Addon, AddonError, Body
 from kubedl.training.job import Job, Replica
 from kubedl.training.observed import Observed, Settings
+from kubedl.training.plan import Creation
 
 VARIABLE = "KUBEDL_MODEL_PATH"
 # The first of these that a job has writes the model. A launcher that has workers runs no rank, so none of it is there.
@@ -33,12 +36,12 @@ class ModelStorage(Addon):
         if wrong is not None:
             raise AddonError("ModelVersionInvalid", f"spec.modelVersion.{wrong}")
 
-    async def prepare(self, client: Client, observed: Observed) -> None:
+    async def prepare(self, writer: Writer, observed: Observed, creations: Sequence[Creation]) -> None:
         """The claim, and its volume where the storage is a directory or a file system."""
         output: ModelOutput | None = observed.job.spec.model_version
         owner = Owner.of(observed.kind.resource, observed.job.resource)
         storage = output.storage if output is not None else None
-        await model_volumes.ensure_volumes(client, storage, owner, observed.settings.file_systems)
+        await model_volumes.ensure_volumes(writer.client, storage, owner, observed.settings.file_systems)
 
     def mutate_pod(self, pod: Body, job: Job, settings: Settings) -> None:
         """The storage in every container, and its path; a variable that the user wrote stays."""

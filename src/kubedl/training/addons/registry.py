@@ -7,9 +7,18 @@ from kubedl.training.addons.base import Addon, AddonError, Reason
 from kubedl.training.addons.dataset_cache import DatasetCache
 from kubedl.training.addons.git_sync import CodeSync
 from kubedl.training.addons.model_storage import ModelStorage
+from kubedl.training.host_network.addon import HostNetwork
+from kubedl.training.placement.addon import PlacementWishes
 from kubedl.training.tensorboard.spec import TensorBoardAddon
 
-ADDONS: tuple[Addon, ...] = (CodeSync(), DatasetCache(), ModelStorage(), TensorBoardAddon())
+ADDONS: tuple[Addon, ...] = (
+    CodeSync(),
+    DatasetCache(),
+    ModelStorage(),
+    PlacementWishes(),
+    TensorBoardAddon(),
+    HostNetwork(),
+)
 
 
 def requested(resource: TrainingJob) -> tuple[Addon, ...]:
@@ -30,6 +39,11 @@ def refusal(resource: TrainingJob) -> Reason | None:
 def conditions() -> Iterator[str]:
     """The conditions that report closed gates."""
     return (addon.condition for addon in ADDONS if addon.condition)
+
+
+def remarks() -> Iterator[str]:
+    """The conditions that hold no pods back."""
+    return (addon.remark for addon in ADDONS if addon.remark)
 
 
 def pod_names(resource: TrainingJob) -> set[str]:

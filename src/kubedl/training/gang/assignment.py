@@ -5,6 +5,8 @@ from dataclasses import replace
 from datetime import timedelta
 
 from kubedl.api.training import SchedulingPolicy, TrainingJob
+from kubedl.kube.types.core import Pod
+from kubedl.training.formatting import coarse
 from kubedl.training.gang.pod_group import PodGroup, pod_groups
 from kubedl.training.gang.scheduler import Gang, InstalledScheduler
 from kubedl.training.job import Job
@@ -53,8 +55,7 @@ def assign(builder: PlanBuilder, replicas: Sequence[ObservedReplica]) -> None:
         return
     if isinstance(found, str):
         is_known = builder.observed.settings.gang_schedulers is not None
-        builder.gates.append(Gate(NOT_FOUND, found) if is_known else Gate("", ""))
-        builder.creations.clear()
+        builder.hold(Gate(NOT_FOUND, found) if is_known else Gate("", ""))
         builder.wake(later(builder.observed.now, LOOK_AGAIN if is_known else SOON))
         return
     groups = {role: group for group in pod_groups(job) for role in group.roles}
@@ -82,8 +83,19 @@ def explain(builder: PlanBuilder, replicas: Sequence[ObservedReplica]) -> str:
             if found.scheduler.is_retried and len(members) >= group.min_member:
                 builder.retry = Gang(found, group)
                 builder.wake(later(builder.observed.now, RETRY_AFTER))
-            return f"{placed} of {group.min_member} pods of the gang are placed ({found.scheduler.name}): "
+            waits = _waiting_time(builder, [pod for pod in members if not pod.spec.node_name])
+            return f"{placed} of {group.min_member} pods of the gang are placed ({found.scheduler.name}){waits}: "
     return ""
+
+
+def _waiting_time(builder: PlanBuilder, unplaced: Sequence[Pod]) -> str:
+    """Return how long the oldest of these pods has waited, in steps, so that time alone costs few status writes."""
+    created = [pod.metadata.creation_timestamp for pod in unplaced if pod.metadata.creation_timestamp is not None]
+    if not created:
+        return ""
+    text, following = coarse(builder.observed.now - min(created))
+    builder.wake(later(min(created), following) if following is not None else None)
+    return f", waiting over {text}" if text else ""
 
 
 def _members(builder: PlanBuilder, replicas: Sequence[ObservedReplica], group: PodGroup) -> int:

@@ -37,12 +37,13 @@ class JAX(Kind):
     container = "jax"
     port_name = "jaxjob-port"
     port = 1234
+    host_network = True
     clean_pod_policy = "None"
 
     def environment(self, job: Job, replica: Replica) -> Mapping[str, str]:
         """The address of process 0, the number of processes, and the id of this one."""
         return {
-            "JAX_COORDINATOR_ADDRESS": f"{job.host(job.leader)}:{job.port(job.leader.role)}",
+            "JAX_COORDINATOR_ADDRESS": job.address(job.leader, replica),
             "JAX_NUM_PROCESSES": str(job.size),
             "JAX_PROCESS_ID": str(job.rank(replica)),
             "PYTHONUNBUFFERED": "1",

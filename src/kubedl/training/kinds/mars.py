@@ -8,15 +8,14 @@ import msgspec
 from msgspec import Meta
 
 from kubedl.api.training import Dependency, JobSpec, ReplicaSpecs, TrainingJob
-from kubedl.kube import codec
+from kubedl.kube import codec, quantity
 from kubedl.kube.codec import RawObject
+from kubedl.kube.quantity import Quantity
 from kubedl.kube.types.meta import Record
 from kubedl.podspec.template import TemplateError
 from kubedl.schema.crd import Rule
-from kubedl.training import quantity
 from kubedl.training.job import Job, Replica, Role
 from kubedl.training.kind import Done, Kind
-from kubedl.training.quantity import Quantity
 
 _SCHEDULER_FIRST = (Dependency(upstream="Scheduler", phase="Running"),)
 _OF_THE_POD = {

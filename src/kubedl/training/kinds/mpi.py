@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from kubedl.api.cron import CronPolicy
 from kubedl.api.training import (
     MOST,
     CleanPodPolicy,
@@ -16,7 +17,7 @@ from kubedl.api.training import (
     SchedulingPolicy,
     TrainingJob,
 )
-from kubedl.api.validation.training import scheduling_rules
+from kubedl.api.validation.training import schedule_rule, scheduling_rules
 from kubedl.kube.codec import RawObject
 from kubedl.kube.types.meta import Record
 from kubedl.schema.crd import Rule
@@ -27,13 +28,11 @@ from kubedl.training.kind import AuxiliaryObject, Done, Kind
 HOSTFILE = f"{ssh.FILES}/hostfile"
 MOST_BYTES = 240_000  # of a hostfile: a pod's annotations may have 262,144 bytes in total
 LONGEST_LINE = 26  # of a hostfile line, without the job's name: "-worker-9999 slots=65536"
-IN_ROLES = "use mpiReplicaSpecs, with replicas and template of each role"
-BY_RESOURCES = "set resources in the template of Worker, and set replicas and slotsPerWorker"
+COUNTS = ("gpus", "gpusPerNode", "processingUnits", "processingUnitsPerNode", "processingResourceType")
 OF_OLDER_MPIJOBS = {
-    **dict.fromkeys(("gpus", "gpusPerNode", "processingUnits", "processingUnitsPerNode"), BY_RESOURCES),
-    "processingResourceType": BY_RESOURCES,
+    **dict.fromkeys(COUNTS, "set resources in the template of Worker, and set replicas and slotsPerWorker"),
     "launcherOnMaster": "set a nodeSelector in the template of Launcher",
-    **dict.fromkeys(("replicas", "template"), IN_ROLES),
+    **dict.fromkeys(("replicas", "template"), "use mpiReplicaSpecs, with replicas and template of each role"),
 }
 
 Refused = Meta(
@@ -50,11 +49,13 @@ class RunPolicy(Record, frozen=True):
     active_deadline_seconds: Annotated[int, Meta(ge=1, le=MOST, description="As in the spec.")] | None = None
     backoff_limit: Annotated[int, Meta(ge=0, le=MOST, description="As in the spec.")] | None = None
     scheduling_policy: SchedulingPolicy | None = None
+    cron_policy: CronPolicy | None = None
     suspend: Annotated[
         bool | None, Meta(description="Not supported here: set it in the spec. A job that sets it is rejected.")
     ] = None
 
 
+OBJECTS = ("schedulingPolicy", "cronPolicy")
 RUN_POLICY = {field.name: field.encode_name for field in msgspec.structs.fields(RunPolicy) if field.name != "suspend"}
 
 
@@ -123,13 +124,14 @@ class MPI(Kind):
             Rule(
                 f"!has(self.runPolicy) || !has(self.runPolicy.{field}) || !has(self.{field})"
                 # In CEL, two objects of the same shape have different types.
-                + ("" if field == "schedulingPolicy" else f" || self.runPolicy.{field} == self.{field}"),
+                + ("" if field in OBJECTS else f" || self.runPolicy.{field} == self.{field}"),
                 f"{field} is also set in the spec; set it once",
                 f".runPolicy.{field}",
                 "spec",
             )
             for field in RUN_POLICY.values()
         ),
+        schedule_rule("runPolicy"),
         Rule("!has(self.suspend)", "set suspend in the spec, not in runPolicy", ".suspend", "spec.runPolicy"),
         *scheduling_rules("spec.runPolicy.schedulingPolicy"),
     )

@@ -42,6 +42,7 @@ class PyTorch(Kind):
     container = "pytorch"
     port_name = "pytorchjob-port"
     port = 23456
+    host_network = True
     clean_pod_policy = "None"
     rules = (
         Rule(
@@ -55,7 +56,8 @@ class PyTorch(Kind):
 
     def environment(self, job: Job, replica: Replica) -> Mapping[str, str]:
         """RANK and WORLD_SIZE count pods; torchrun sets both again for each of its processes."""
-        address, port, rank = job.host(job.leader), str(job.port(job.leader.role)), str(job.rank(replica))
+        address, number = job.endpoint(job.leader, replica)
+        port, rank = str(number), str(job.rank(replica))
         return {
             "MASTER_ADDR": address,
             "MASTER_PORT": port,

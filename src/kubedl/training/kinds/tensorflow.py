@@ -44,6 +44,7 @@ class TensorFlow(Kind):
     container = "tensorflow"
     port_name = "tfjob-port"
     port = 2222
+    host_network = True
     rules = (cluster_rule("tfReplicaSpecs", "TF_CONFIG", left_out="evaluator"),)
 
     def environment(self, job: Job, replica: Replica) -> Mapping[str, str]:
@@ -51,7 +52,7 @@ class TensorFlow(Kind):
         if job.size == 1:
             return {}
         task = {"type": replica.role.lower(), "index": replica.index}
-        config = {"cluster": _cluster(job), "task": task, "environment": "cloud"}
+        config = {"cluster": _seen_by(replica, job), "task": task, "environment": "cloud"}
         return {"TF_CONFIG": codec.encode(config).decode()}
 
     def succeeded(self, job: Job, done: Done) -> bool:
@@ -68,10 +69,19 @@ class TensorFlow(Kind):
         return "Replica" if "PS" in job else "Job"
 
 
+def _seen_by(replica: Replica, job: Job) -> dict[str, list[str]]:
+    """The cluster with the address of this replica as itself knows it: the server listens at its port."""
+    cluster, name, own = _cluster(job), replica.role.lower(), job.address(replica, replica)
+    addresses = cluster.get(name)
+    if addresses is None or addresses[replica.index] == own:
+        return cluster
+    return {**cluster, name: [*addresses[: replica.index], own, *addresses[replica.index + 1 :]]}
+
+
 @lru_cache(maxsize=64)  # the same for every replica of a job, and long if there are thousands
 def _cluster(job: Job) -> dict[str, list[str]]:
     cluster: dict[str, list[str]] = {}
     for replica in job.replicas():
         if replica.role != "Evaluator":
-            cluster.setdefault(replica.role.lower(), []).append(f"{job.host(replica)}:{job.port(replica.role)}")
+            cluster.setdefault(replica.role.lower(), []).append(job.address(replica))
     return cluster

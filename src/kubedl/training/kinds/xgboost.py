@@ -38,12 +38,13 @@ class XGBoost(Kind):
     container = "xgboostjob"
     port_name = "xgboostjob-port"
     port = 9999
+    host_network = True
     clean_pod_policy = "None"
 
     def environment(self, job: Job, replica: Replica) -> Mapping[str, str]:
         """The variables of KubeDL 0.5, and those that trackers traditionally set."""
-        address, port, size = job.host(job.leader), str(job.port(job.leader.role)), str(job.size)
-        rank = str(job.rank(replica))
+        address, number = job.endpoint(job.leader, replica)
+        port, size, rank = str(number), str(job.size), str(job.rank(replica))
         old = {"MASTER_ADDR": address, "MASTER_PORT": port, "RANK": rank, "WORLD_SIZE": size, "PYTHONUNBUFFERED": "1"}
         tracker = {"DMLC_TRACKER_URI": address, "DMLC_TRACKER_PORT": port, "DMLC_NUM_WORKER": size}
         return {**old, **tracker, "DMLC_TASK_ID": rank, "DMLC_ROLE": "worker"}

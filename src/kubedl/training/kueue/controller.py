@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from kubedl.api.training import TrainingJob
+from kubedl.api.kueue import GROUP, PRIORITY_LABEL
+from kubedl.api.training import TrainingJob, is_managed_elsewhere
 from kubedl.kube import codec
 from kubedl.kube.client import Client
 from kubedl.kube.errors import NotFoundError
 from kubedl.kube.types.core import Pod
 from kubedl.kube.types.meta import ObjectKey, Resource
-from kubedl.runtime.ownership import controllers_of
+from kubedl.runtime.ownership import controllers_of, owner_reference
 from kubedl.runtime.store import Store
 from kubedl.runtime.writer import Writer, merge_patch
 from kubedl.training import labels
@@ -20,20 +21,22 @@ from kubedl.training.kind import Kind
 from kubedl.training.kueue import workload as workload_objects
 from kubedl.training.kueue.observation import may_have_queue, queue_name
 from kubedl.training.kueue.plan import Observed, Plan, plan
+from kubedl.training.kueue.queues import Queues
 from kubedl.training.kueue.types import (
-    GROUP,
     POD_PRIORITIES,
-    PRIORITY_LABEL,
+    PREBUILT,
     WORKLOAD_PRIORITIES,
     WORKLOADS,
     PriorityClass,
     Workload,
 )
 from kubedl.training.observed import Settings
+from kubedl.training.placement.in_queue import topology_requests
 from kubedl.training.policies.clean_pod_policy import ENDED
 from kubedl.training.restarts import job_scope
 
-LOOK_AGAIN = 30.0  # seconds, if Kueue cannot be used
+LOOK_FOR_PREBUILT = 2.0  # seconds
+LOOK_AGAIN, SOON = 30.0, 5.0  # seconds, if Kueue cannot be used; if the queue does not honour the job's placement
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,7 @@ class Stores:
     jobs: Store[TrainingJob]
     pods: Store[Pod]
     workloads: Store[Workload]
+    queues: Queues
     missing: Callable[[], str]  # what of Kueue the operator cannot use
 
 
@@ -72,6 +76,8 @@ class WorkloadController:
 
     def job_of(self, found: Pod) -> Iterable[ObjectKey]:
         """Return the key of the job of a pod, if it has a Workload."""
+        if not self._stores.workloads:
+            return  # a cluster without Kueue
         for key in self._jobs_of(found):
             resource = self._stores.jobs.get(key)
             if resource is not None:
@@ -85,18 +91,22 @@ class WorkloadController:
         if self._stores.missing():
             return LOOK_AGAIN
         job, workload = self._kind.job(resource), self._workload(resource)
-        pods = [pod for pod in self._stores.pods.owned_by(resource) if labels.ATTEMPT in pod.metadata.labels]
+        if workload is None and self._stores.queues.conflict(job, self._queue(job)) is not None:
+            return SOON
+        prebuilt = _prebuilt(resource)
         observed = Observed(
             job=resource,
             queue=self._queue(job),
             pod_sets=workload_objects.digest(job),
             workload=workload,
-            has_pods=any(pod.status.phase not in ENDED for pod in pods),
+            has_pods=self._has_pods(resource),
             scope=job_scope(self._kind, job),
             now=self._clock().replace(microsecond=0),
+            is_prebuilt=bool(prebuilt),
         )
         await self._apply(job, workload, plan(observed))
-        return None
+        # An event leads from a Workload to its owner, which one from MultiKueue does not have yet.
+        return LOOK_FOR_PREBUILT if prebuilt and workload is None else None
 
     async def _apply(self, job: Job, workload: Workload | None, decided: Plan) -> None:
         resource = job.resource
@@ -105,13 +115,26 @@ class WorkloadController:
             await self._writer.create(resource, WORKLOADS, body)
         if workload is None:
             return
-        if decided.delete:
+        if decided.adopt:
+            await self._adopt(resource, workload)
+        elif decided.delete:
             await self._writer.delete(resource, WORKLOADS, workload)
         elif decided.spec is not None:
             await self._writer.patch(resource, WORKLOADS, workload, {"spec": decided.spec})
         elif decided.status is not None:
             changes = merge_patch(codec.plain(workload.status), codec.plain(decided.status))
             await self._writer.patch(resource, WORKLOADS, workload, {"status": changes}, subresource="status")
+
+    async def _adopt(self, resource: TrainingJob, workload: Workload) -> None:
+        """Own the Workload that MultiKueue has created for this job."""
+        meta = workload.metadata
+        changes = {
+            "uid": meta.uid,
+            "resourceVersion": meta.resource_version,
+            "labels": {workload_objects.JOB_UID: resource.metadata.uid},
+            "ownerReferences": [owner_reference(self._kind.resource, resource)],
+        }
+        await self._writer.patch(resource, WORKLOADS, workload, {"metadata": changes})
 
     async def _render(self, job: Job) -> Mapping[str, Any]:
         """The Workload with its priority: of its WorkloadPriorityClass, else of the pods' PriorityClass."""
@@ -126,13 +149,33 @@ class WorkloadController:
         elif of_pods:
             priority = await _value(client, POD_PRIORITIES, of_pods)
             reference = {"group": POD_PRIORITIES.group, "kind": POD_PRIORITIES.kind, "name": of_pods}
-        return workload_objects.render(self._kind, job, self._queue(job), priority, reference)
+        queue = self._queue(job)
+        requests = topology_requests(job.resource, self._stores.queues.flavors(job, queue))
+        return workload_objects.render(self._kind, job, queue, priority, reference, requests)
 
     def _queue(self, job: Job) -> str:
         return queue_name(job, self._settings())
 
+    def _has_pods(self, resource: TrainingJob) -> bool:
+        """Whether the job has pods that have not ended; by its status, if they are in another cluster."""
+        if is_managed_elsewhere(resource):
+            return any(role.active for role in resource.status.replica_statuses.values())
+        pods = (pod for pod in self._stores.pods.owned_by(resource) if labels.ATTEMPT in pod.metadata.labels)
+        return any(pod.status.phase not in ENDED for pod in pods)
+
     def _workload(self, resource: TrainingJob) -> Workload | None:
-        return next(iter(self._stores.workloads.owned_by(resource)), None)
+        """The Workload that the job owns, or the one without an owner that was created for it."""
+        owned = next(iter(self._stores.workloads.owned_by(resource)), None)
+        name = _prebuilt(resource)
+        if owned is not None or not name:
+            return owned
+        found = self._stores.workloads.get(ObjectKey(resource.metadata.namespace, name))
+        return found if found is not None and found.metadata.controller is None else None
+
+
+def _prebuilt(resource: TrainingJob) -> str:
+    meta = resource.metadata
+    return meta.annotations.get(PREBUILT) or meta.labels.get(PREBUILT, "")
 
 
 async def _value(client: Client, resource: Resource[PriorityClass], name: str) -> int:

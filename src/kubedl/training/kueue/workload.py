@@ -1,27 +1,33 @@
-"""The Workload of a job: what Kueue counts, and how its admission reaches the pods. Pure."""
+"""The Workload of a job: what Kueue counts. Pure."""
 
 import hashlib
+from collections.abc import Mapping
 from typing import Any
 
+from kubedl.api.kueue import GROUP
 from kubedl.kube import codec
 from kubedl.runtime.ownership import owner_reference
 from kubedl.training import labels, template
 from kubedl.training.job import Job, JobRole
 from kubedl.training.kind import Kind
+from kubedl.training.kueue.admission import LONGEST_NUMBER, PARTIAL_ROLE, TOPOLOGY_REQUESTS, min_count
 from kubedl.training.kueue.plan import POD_SETS
-from kubedl.training.kueue.queue import Queue
-from kubedl.training.kueue.types import GROUP, WORKLOADS
+from kubedl.training.kueue.types import WORKLOADS
+from kubedl.training.placement.pod_spec import use_pools
+from kubedl.training.placement.wish import is_requested, wishes
 
 Body = dict[str, Any]
 
 JOB_UID = f"{GROUP}/job-uid"
 OF_THE_POD = ("affinity", "nodeSelector", "overhead", "priorityClassName", "runtimeClassName", "tolerations")
 OF_THE_CONTAINER = ("image", "name", "resources", "restartPolicy")
-TOPOLOGY = {  # annotations of a template, and what they become in a pod set
-    f"{GROUP}/podset-required-topology": "required",
-    f"{GROUP}/podset-preferred-topology": "preferred",
-    f"{GROUP}/podset-unconstrained-topology": "unconstrained",
+TOPOLOGY = dict(zip(TOPOLOGY_REQUESTS, ("required", "preferred", "unconstrained"), strict=True))
+TOPOLOGY_PARTS = {  # further annotations of a template, and what they become in a pod set
+    f"{GROUP}/podset-slice-required-topology": "podSetSliceRequiredTopology",
+    f"{GROUP}/podset-slice-size": "podSetSliceSize",
+    f"{GROUP}/podset-group-name": "podSetGroupName",
 }
+PROVISIONING = "provreq.kueue.x-k8s.io/"  # prefix of a job's annotations for the ProvisioningRequest
 
 
 def workload_name(job: Job) -> str:
@@ -29,8 +35,13 @@ def workload_name(job: Job) -> str:
     return job.auxiliary_name("workload")
 
 
-def render(kind: Kind, job: Job, queue: str, priority: int, priority_class: Body | None) -> Body:
-    """Render the Workload. Its priority is always set: without one Kueue's list of waiting jobs breaks."""
+def render(
+    kind: Kind, job: Job, queue: str, priority: int, priority_class: Body | None, requests: Mapping[str, Body]
+) -> Body:
+    """Render the Workload, with topology requests by role.
+
+    Its priority is always set: without one Kueue's list of waiting jobs breaks.
+    """
     return {
         "apiVersion": WORKLOADS.api_version,
         "kind": WORKLOADS.kind,
@@ -38,14 +49,17 @@ def render(kind: Kind, job: Job, queue: str, priority: int, priority_class: Body
             "name": workload_name(job),
             "namespace": job.namespace,
             "labels": {labels.JOB_NAME: job.name, JOB_UID: job.uid},
-            "annotations": {POD_SETS: digest(job)},
+            "annotations": {**_provisioning(job), POD_SETS: digest(job)},
             "ownerReferences": [owner_reference(kind.resource, job.resource)],
         },
         "spec": {
             "queueName": queue,
             "priority": priority,
             **({"priorityClassRef": priority_class} if priority_class is not None else {}),
-            "podSets": pod_sets(job),
+            "podSets": [
+                {**one, "topologyRequest": requests[one["name"]]} if one["name"] in requests else one
+                for one in pod_sets(job)
+            ],
         },
     }
 
@@ -60,18 +74,12 @@ def digest(job: Job) -> str:
     return hashlib.sha256(codec.encode(pod_sets(job))).hexdigest()[:16]
 
 
-def apply_admission(pod: Body, role: str, queue: Queue) -> None:
-    """Send a pod to the nodes of the flavors that its role was admitted to."""
-    spec = pod["spec"]
-    for flavor in queue.flavors_of(role):
-        tolerations = [one.unpack() for one in flavor.spec.tolerations]
-        spec["nodeSelector"] = {**(spec.get("nodeSelector") or {}), **flavor.spec.node_labels}
-        spec["tolerations"] = [*(spec.get("tolerations") or ()), *tolerations]
-
-
 def _pod_set(job: Job, role: JobRole) -> Body:
     given = template.read(role.name, role.template)
     spec, notes = given["spec"], (given.get("metadata") or {}).get("annotations") or {}
+    wish = wishes(job.resource).get(role.name.lower()) if is_requested(job.resource) else None
+    if wish is not None:
+        use_pools(spec, wish.placement)  # so that Kueue admits to no other flavors
     policy = job.spec.scheduling_policy
     kept = {field: spec[field] for field in OF_THE_POD if spec.get(field) is not None}
     if policy is not None and policy.priority_class_name:
@@ -79,12 +87,29 @@ def _pod_set(job: Job, role: JobRole) -> Body:
     for field in ("initContainers", "containers"):
         containers = spec.get(field) or ()
         kept[field] = [{key: one[key] for key in OF_THE_CONTAINER if one.get(key) is not None} for one in containers]
-    topology = {wish: notes[name] for name, wish in TOPOLOGY.items() if name in notes}
-    if "unconstrained" in topology:
-        topology["unconstrained"] = topology["unconstrained"] == "true"
+    topology = _topology(notes)
+    least = min_count(job) if role.name == PARTIAL_ROLE else None
     return {
         "name": role.name.lower(),
         "count": role.replicas,
+        **({"minCount": least} if least is not None else {}),
         "template": {"spec": {**kept, "restartPolicy": "Never"}},
         **({"topologyRequest": topology} if topology else {}),
     }
+
+
+def _topology(notes: Mapping[str, str]) -> Body:
+    """The request of a template's annotations. A size that is no number is passed on; the API server refuses it."""
+    request: Body = {wish: notes[name] for name, wish in TOPOLOGY.items() if name in notes}
+    if "unconstrained" in request:
+        request["unconstrained"] = request["unconstrained"] == "true"
+    request |= {part: notes[name] for name, part in TOPOLOGY_PARTS.items() if name in notes}
+    size = request.get("podSetSliceSize", "")
+    if size.isdecimal() and len(size) <= LONGEST_NUMBER:
+        request["podSetSliceSize"] = int(size)
+    return {**request, "podIndexLabel": labels.REPLICA_INDEX} if request else {}
+
+
+def _provisioning(job: Job) -> dict[str, str]:
+    annotations = job.resource.metadata.annotations.items()
+    return {name: value for name, value in annotations if name.startswith(PROVISIONING)}

@@ -30,6 +30,8 @@ NODE_REASONS = frozenset(
 # A kubelet that evicts for node pressure sets the condition DisruptionTarget. Without it, the pod itself exceeded a
 # limit: ephemeral storage, or the sizeLimit of a volume.
 EVICTED = "Evicted"
+# YuniKorn gave up a gang that it could not place in time; no container ran.
+NOT_PLACED = "ResourceReservationTimeout"
 OUT_OF = "OutOf"  # cpu, memory, pods, nvidia.com/gpu: any resource that the node turned out not to have
 
 
@@ -59,7 +61,7 @@ def classify(replica: Replica, pod: Pod, main: str, role: JobRole, scope: Restar
     if pod.metadata.deletion_timestamp is not None and not _ended_before(pod):
         return Failure(replica, FailureClass.DISRUPTION, pod.metadata.deletion_timestamp, _taken(pod))
     if pod.status.phase == "Failed":
-        ended, where = _ending(pod, main)
+        ended, where = ending(pod, main)
         when = ended.finished_at if ended is not None and ended.finished_at is not None else _since(pod)
         cost, text = _failed(pod, ended, where, role, scope)
         return Failure(replica, cost, when, text)
@@ -99,7 +101,8 @@ def _failed(
         return (FailureClass.PERMANENT if role.restart_policy == "Never" else FailureClass.RETRYABLE), text
     if ended is None or ended.exit_code == 0:
         text = f"failed: {pod.status.reason or pod.status.message or 'no container ran'}"
-        return (FailureClass.DISRUPTION if _by_node(pod) else FailureClass.PERMANENT), text
+        lost = _by_node(pod) or pod.status.reason == NOT_PLACED
+        return (FailureClass.DISRUPTION if lost else FailureClass.PERMANENT), text
     if _by_node(pod):
         return FailureClass.DISRUPTION, f"was ended by its node: {pod.status.reason}"
     text = f"failed with exit code {ended.exit_code}"
@@ -124,7 +127,7 @@ def _taken(pod: Pod) -> str:
     return "was deleted"
 
 
-def _ending(pod: Pod, main: str) -> tuple[Terminated | None, str]:
+def ending(pod: Pod, main: str) -> tuple[Terminated | None, str]:
     """Return how the main container ended, else any container that failed, and where.
 
     If an init container fails, no other container has run.

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from kubedl.api import training_addons as rules
-from kubedl.api.training import MOST, TrainingJob
+from kubedl.api.training import MOST, TrainingJob, cron_policy, is_managed_elsewhere
 from kubedl.kube import codec
 from kubedl.training.addons.base import Addon, AddonError
 
@@ -60,7 +60,9 @@ class TensorBoardAddon(Addon):
 
 
 def is_wanted(resource: TrainingJob) -> bool:
-    """Return whether a job requests one at all, validly or not."""
+    """Return whether a job requests one of this operator at all, validly or not; the template of a Cron has no pods."""
+    if is_managed_elsewhere(resource) or cron_policy(resource) is not None:
+        return False
     return resource.spec.tensor_board is not None or ANNOTATION in resource.metadata.annotations
 
 

@@ -5,13 +5,13 @@ import asyncio
 import msgspec
 import pytest
 
+from harness.fakes.api_server import with_metadata
 from kubedl.kube.types.apps import DEPLOYMENTS, DeploymentSpec
 from kubedl.kube.types.autoscaling import AUTOSCALERS, SCALED_OBJECTS
 from kubedl.kube.types.meta import ObjectKey
 from tests.training_builders import NAMESPACE
 from tests.unit.serving.fake_cluster import Stage
 from tests.unit.serving.inferences import NAME, inference, predictor, version
-from tests.unit.training.api_model import with_metadata
 
 MAIN = f"{NAME}-main"
 KEDA = {"kind": "ScaledObject"}

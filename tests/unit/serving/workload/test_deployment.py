@@ -3,13 +3,16 @@
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 
 from kubedl.api.inference import Inference
+from kubedl.api.kueue import PRIORITY_LABEL, QUEUE_LABEL
 from kubedl.podspec.template import TemplateError
 from kubedl.serving.naming import CANDIDATE
 from kubedl.serving.workload.deployment import PredictorWorkload, deployment, inference_service, pod, service
 from kubedl.serving.workload.model_init_container import RESOURCES, DeliveryMode, Model, Program, survived
+from kubedl.serving.workload.requested_template import requested_digest
 from tests.training_builders import NAMESPACE
 from tests.unit.serving.inferences import DIGEST, NAME, UID, inference, predictor
 
@@ -367,3 +370,20 @@ def test_a_cluster_that_assigns_users_is_left_to_do_so() -> None:
         security = spec["initContainers"][0]["securityContext"]
         assert security["runAsNonRoot"] is True
         assert ("runAsUser" in security, "runAsGroup" in security) == (not omit, not omit)
+
+
+def test_the_queue_of_an_inference_reaches_its_pods_and_replaces_them() -> None:
+    """Kueue's integration of pods reads their labels; those of the selector cannot be taken by a user."""
+    labels = {QUEUE_LABEL: "team", PRIORITY_LABEL: "high", "other": "one"}
+    plain = one()
+    queued = msgspec.structs.replace(plain, metadata=msgspec.structs.replace(plain.metadata, labels=labels))
+    unqueued = msgspec.structs.replace(
+        plain, metadata=msgspec.structs.replace(plain.metadata, labels={PRIORITY_LABEL: "high"})
+    )
+    body = made(queued)
+    for found in (body["metadata"]["labels"], body["spec"]["template"]["metadata"]["labels"]):
+        assert (found[QUEUE_LABEL], found[PRIORITY_LABEL], "other" in found) == ("team", "high", False)
+    assert PRIORITY_LABEL not in made(unqueued)["metadata"]["labels"]
+    assert QUEUE_LABEL not in body["spec"]["selector"]["matchLabels"]
+    digests = [requested_digest(PredictorWorkload(each, each.spec.predictors[0])) for each in (plain, unqueued, queued)]
+    assert digests[0] == digests[1] != digests[2]

@@ -6,6 +6,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 
+from harness.fakes.api_server import with_metadata
 from kubedl.api.inference import INFERENCES
 from kubedl.api.model import MODEL_VERSIONS
 from kubedl.kube.codec import RawObject
@@ -20,7 +21,6 @@ from kubedl.serving.workload.requested_template import requested_digest
 from tests.training_builders import NAMESPACE
 from tests.unit.serving.fake_cluster import Stage
 from tests.unit.serving.inferences import DIGEST, NAME, OTHER, inference, loser, predictor, version
-from tests.unit.training.api_model import with_metadata
 
 MAIN = f"{NAME}-main"
 FORMER = RawObject.of({"spec": {"containers": [{"name": "server", "image": "as the former operator made it"}]}})

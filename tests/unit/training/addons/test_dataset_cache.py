@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from harness.fakes.api_server import with_metadata
 from kubedl.api.cachebackend import CACHE_BACKENDS
 from kubedl.api.conditions import find, is_true
 from kubedl.training import pods
@@ -13,7 +14,7 @@ from kubedl.training.job import Replica
 from kubedl.training.observed import Settings
 from tests.training_builders import NOW, JobBuilder, decide, pod, tf_job
 from tests.unit.datasets.backends import NAME, SPEC, backend, job
-from tests.unit.training.api_model import ApiModel, with_metadata
+from tests.unit.training.api_model import ApiModel
 from tests.unit.training.operator_model import OperatorModel
 from tests.unit.training.world_model import World
 

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from harness.fakes.api_server import with_metadata
 from kubedl.api.conditions import find, is_true
 from kubedl.api.model import MODEL_VERSIONS, ModelVersion
 from kubedl.api.training import ReplicaStatus, TrainingJob
@@ -22,7 +23,7 @@ from kubedl.training.job import Replica
 from kubedl.training.observed import Settings
 from tests.training_builders import NOW, JobBuilder, decide, mpi_job, pod, tf_job, torch_job
 from tests.unit.models.versions import CLAIM, DIGEST, EFS, LOCAL, NFS
-from tests.unit.training.api_model import ApiModel, Crash, Harm, with_metadata
+from tests.unit.training.api_model import ApiModel, Crash, Harm
 from tests.unit.training.operator_model import OperatorModel
 from tests.unit.training.world_model import World
 

@@ -1,7 +1,6 @@
 """Pods that start together: which, by whom they are scheduled, and what the job says while they wait."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -21,31 +20,8 @@ from kubedl.training.gang.scheduler import GangScheduler, InstalledScheduler
 from kubedl.training.gang.schedulers import all_gang_schedulers
 from kubedl.training.observed import Settings
 from kubedl.training.plan import Plan
-from kubedl.training.planner import plan
-from tests.training_builders import JobBuilder, PodBuilder, mpi_job, observed, pod, tf_job, torch_job
-
-KNOWN = all_gang_schedulers()
-INSTALLED = {name: InstalledScheduler(one, next(iter(one.kinds), None)) for name, one in KNOWN.items()}
-TOGETHER = tf_job().ps(1).workers(3)
-IN_ORDER = tf_job().ps(1, dependsOn=[]).workers(3, dependsOn=[{"upstream": "PS", "phase": "Running"}])
-NO_ROOM = "0/2 nodes are available: 2 Insufficient cpu."
-
-
-def asking(job: JobBuilder, **policy: object) -> JobBuilder:
-    return job.with_spec(schedulingPolicy={"gangScheduler": "native", **policy})
-
-
-def planned(
-    job: JobBuilder,
-    *found: PodBuilder,
-    default: str = "auto",
-    installed: Any = INSTALLED,  # noqa: ANN401
-    others: tuple[Pod, ...] = (),
-) -> Plan:
-    """What is done for a job in a cluster with these gang schedulers."""
-    settings = Settings(gang_scheduler=default, gang_schedulers=installed)
-    whole = job_of(job.kind, job.build(), settings)
-    return plan(replace(observed(job, *found), job=whole, settings=settings, others=others))
+from tests.training_builders import JobBuilder, mpi_job, pod, tf_job, torch_job
+from tests.unit.training.gang.gang_builders import IN_ORDER, INSTALLED, KNOWN, NO_ROOM, TOGETHER, asking, planned
 
 
 def groups(job: JobBuilder) -> list[PodGroup]:
@@ -116,7 +92,10 @@ def test_the_scheduler_of_the_operator_is_that_of_all_jobs() -> None:
 def test_a_name_that_is_no_gang_scheduler_is_refused_at_the_start(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         parser().parse_args(["--gang-scheduler=cubernetes"])
-    assert "'cubernetes' is none of auto, none, coscheduling, koordinator, native, volcano" in capsys.readouterr().err
+    assert (
+        "'cubernetes' is none of auto, none, coscheduling, koordinator, native, volcano, yunikorn"
+        in capsys.readouterr().err
+    )
 
 
 def test_another_package_brings_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,7 +163,10 @@ def test_the_job_says_how_many_of_its_gang_are_placed() -> None:
     job = asking(tf_job().workers(2).scope("Replica"))
     waiting = pod(job, "Worker", 1).condition("PodScheduled", "False", "Unschedulable", NO_ROOM)
     decided = planned(job, pod(job, "Worker", 0).on("node1").running(), waiting)
-    assert decided.status.message == f"Unschedulable: 1 of 2 pods of the gang are placed (native): {NO_ROOM}"
+    assert (
+        decided.status.message
+        == "Unschedulable: 1 of 2 pods of the gang are placed (native): 0/2 nodes: 2 Insufficient cpu"
+    )
 
 
 def test_only_a_scheduler_that_forgets_groups_is_reminded() -> None:

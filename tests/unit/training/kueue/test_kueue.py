@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from kubedl.api.conditions import Condition, find, is_true
+from kubedl.api.kueue import QUEUE_LABEL
 from kubedl.kube.codec import RawObject, encode
 from kubedl.kube.types.meta import ObjectMeta
 from kubedl.training import pods
@@ -13,10 +14,10 @@ from kubedl.training.gang.scheduler import InstalledScheduler
 from kubedl.training.gang.schedulers import all_gang_schedulers
 from kubedl.training.kueue import plan as workloads
 from kubedl.training.kueue import workload as workload_objects
+from kubedl.training.kueue.admission import apply_admission
 from kubedl.training.kueue.observation import queue_name
 from kubedl.training.kueue.queue import NOT_AVAILABLE, PENDING, Queue
 from kubedl.training.kueue.types import (
-    QUEUE_LABEL,
     Admission,
     FlavorSpec,
     PodSetAssignment,
@@ -32,6 +33,7 @@ from kubedl.training.planner import plan
 from tests.training_builders import NOW, JobBuilder, PodBuilder, observed, pod, tf_job, torch_job
 
 JOB = torch_job().master().workers(2).with_spec(schedulingPolicy={"queue": "team"})
+GIVES_WAY = JOB.said("Suspended")
 SPOT = ResourceFlavor(
     metadata=ObjectMeta(name="spot"),
     spec=FlavorSpec(node_labels={"pool": "spot"}, tolerations=(RawObject(encode({"key": "spot"})),)),
@@ -116,8 +118,10 @@ def test_a_job_with_a_queue_has_a_workload_until_it_ends() -> None:
 
 
 def test_quota_is_given_back_when_the_last_pod_is_gone() -> None:
-    assert written(JOB, EVICTED, has_pods=True).status is None
-    released = written(JOB, EVICTED).status
+    """And not before the job has seen that it must create none: one that was just created is in no cache."""
+    assert written(GIVES_WAY, EVICTED, has_pods=True).status is None
+    assert written(JOB, EVICTED).status is None
+    released = written(GIVES_WAY, EVICTED).status
     assert released is not None
     assert released.admission is None
     told = {one.type: (one.status, one.reason) for one in released.conditions}
@@ -126,7 +130,7 @@ def test_quota_is_given_back_when_the_last_pod_is_gone() -> None:
     assert told["Requeued"] == ("True", "Preempted")
     assert told["Evicted"] == ("True", "Preempted")
     again = msgspec_with(EVICTED, released)
-    assert written(JOB, again) == workloads.Plan()
+    assert written(GIVES_WAY, again) == workloads.Plan()
 
 
 def msgspec_with(found: Workload, status: WorkloadStatus) -> Workload:
@@ -135,7 +139,7 @@ def msgspec_with(found: Workload, status: WorkloadStatus) -> Workload:
 
 def test_a_job_that_was_deactivated_is_not_queued_again_by_itself() -> None:
     evicted = workload(said("Admitted"), said("Evicted", reason="Deactivated"), admission=HELD)
-    released = written(JOB, evicted).status
+    released = written(GIVES_WAY, evicted).status
     assert released is not None
     assert find(released.conditions, "Requeued") is not None
     assert not is_true(released.conditions, "Requeued")
@@ -156,6 +160,29 @@ def test_pods_ready_is_passed_on() -> None:
     assert ready is not None
     assert is_true(ready.conditions, "PodsReady")
     assert written(JOB, ADMITTED).status is None
+
+
+def test_a_job_that_recovers_is_given_the_time_for_that() -> None:
+    """Kueue measures from its admission while it starts, and from the failure while it recovers."""
+    found = ADMITTED
+    reasons = []
+    for job in (JOB.said("PodsReady"), JOB, JOB, JOB.said("PodsReady"), JOB):
+        status = written(job, found).status
+        found = found if status is None else msgspec_with(found, status)
+        condition = find(found.status.conditions, "PodsReady")
+        assert condition is not None
+        reasons.append(condition.reason)
+    assert reasons == ["Started", "WaitForRecovery", "WaitForRecovery", "Recovered", "WaitForRecovery"]
+
+
+def test_a_job_that_gave_its_quota_back_starts_anew() -> None:
+    conditions = (*EVICTED.status.conditions, said("PodsReady", reason="Started"))
+    running = WorkloadStatus(conditions=conditions, admission=HELD)
+    released = written(GIVES_WAY, msgspec_with(EVICTED, running)).status
+    assert released is not None
+    condition = find(released.conditions, "PodsReady")
+    assert condition is not None
+    assert (condition.status, condition.reason) == ("False", "WaitForStart")
 
 
 def test_quota_of_replicas_that_have_succeeded_is_given_back_unless_they_may_run_again() -> None:
@@ -187,7 +214,7 @@ def test_the_label_of_kueue_comes_first_and_volcano_keeps_its_own_queues() -> No
 
 def test_a_workload_has_a_pod_set_for_each_role_and_always_a_priority() -> None:
     whole = JOB.kind.job(JOB.build())
-    body = workload_objects.render(JOB.kind, whole, "team", 0, None)
+    body = workload_objects.render(JOB.kind, whole, "team", 0, None, {})
     assert [(one["name"], one["count"]) for one in body["spec"]["podSets"]] == [("master", 1), ("worker", 2)]
     assert body["spec"]["priority"] == 0
     assert body["metadata"]["ownerReferences"][0]["controller"]
@@ -201,7 +228,7 @@ def test_pods_go_to_the_nodes_of_their_flavor() -> None:
         for replica in whole.replicas()
     }
     for role, body in bodies.items():
-        workload_objects.apply_admission(body, role, queue)
+        apply_admission(body, role, queue)
     assert bodies["Worker"]["spec"]["nodeSelector"] == {"pool": "spot"}
     assert bodies["Worker"]["spec"]["tolerations"] == [{"key": "spot"}]
     assert "nodeSelector" not in bodies["Master"]["spec"]
@@ -221,6 +248,14 @@ def test_a_job_that_runs_goes_on_while_nothing_is_known_of_its_workload(missing:
     running = [pod(job, "Master").running(), *(pod(job, "Worker", index).running() for index in (0, 1))]
     decided = planned(job, None, *running, missing=missing)
     assert (decided.deletions, decided.status.state) == ((), "Running")
+
+
+def test_no_pod_is_created_while_nobody_knows_what_the_job_was_admitted_to() -> None:
+    """Somebody has deleted its Workload: it is created again, and the job waits for its turn."""
+    job = JOB.with_status(start_time=NOW)
+    running = [pod(job, "Master").running(), pod(job, "Worker", 0).running()]
+    assert [one.replica.index for one in planned(job, ADMITTED, *running).creations] == [1]
+    assert planned(job, None, *running).creations == ()
 
 
 def test_the_quota_of_a_job_that_ended_is_held_while_its_pods_run() -> None:

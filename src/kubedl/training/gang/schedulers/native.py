@@ -26,6 +26,8 @@ class Native(GangScheduler):
         spec: Body = {"schedulingPolicy": {"gang": {"minCount": group.min_member}}}
         if group.priority_class:
             spec["priorityClassName"] = group.priority_class
+        if group.topology_key:  # with it the scheduler tries every place as a whole, not the first pod's place only
+            spec["schedulingConstraints"] = {"topology": [{"key": group.topology_key}]}
         if scope == "Job":
             spec |= WHOLE_GROUP.get(served.version, {})
         return AuxiliaryObject(served, group.name, {"spec": spec})

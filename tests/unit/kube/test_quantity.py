@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubedl.training.quantity import Quantity, whole
+from kubedl.kube.quantity import Quantity, whole
 
 
 @pytest.mark.parametrize(

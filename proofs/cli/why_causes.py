@@ -1,0 +1,127 @@
+"""`kubedl why` on causes that were prepared on a real control plane: `python -m proofs.cli.why_causes`.
+
+Each situation is made, its sign awaited, and the command run once, as administrator and as a user who may read these
+namespaces only. Printed is a line for each; the last line is JSON: how many were prepared, and how many named right.
+"""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from devtools.lint_repo import ROOT
+from harness.drivers.operator_process import Operator, install_custom_resources
+from harness.scenarios.why_causes import SITUATIONS, Situation
+from harness.scenarios.why_objects import World
+from harness.scenarios.why_world import READER, prepared
+from testbed import cluster_lock
+from testbed.cluster import Cluster
+from testbed.errors import DeadlineError
+from testbed.instance import chosen_index
+from testbed.waiting import until
+
+SIGN, UNATTENDED = 120.0, 16.0  # seconds
+ABSENT = "operator.absent"
+
+
+@dataclass
+class Asker:
+    """Runs the command in fresh processes."""
+
+    cluster: Cluster
+    cache: Path
+
+    def why(self, situation: Situation, namespace: str, *more: str) -> tuple[dict[str, Any], float]:
+        """The diagnosis, and milliseconds."""
+        kind = {"pytorchjobs": "pytorch", "crons": "cron", "inferences": "inference"}[situation.kind]
+        words = ["why", f"{kind}/{situation.object}", "-n", namespace, "--kubeconfig", str(self.cluster.kubeconfig)]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "XDG_CACHE_HOME": str(self.cache)}
+        environment |= {"PYTHONPYCACHEPREFIX": str(self.cache / "pyc"), "PYTHONDONTWRITEBYTECODE": ""}
+        began = time.perf_counter()
+        command = [sys.executable, "-m", "kubedl.entrypoints.command", *words, "-o", "json", *more]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        passed = 1000 * (time.perf_counter() - began)
+        if done.returncode not in (0, 3):
+            raise RuntimeError(f"{situation.rule}: {done.stderr}")
+        found: dict[str, Any] = json.loads(done.stdout)
+        return found, passed
+
+
+def main() -> int:
+    """Print the figures."""
+    with (
+        cluster_lock.borrowed(Cluster(chosen_index()), kwok=2) as cluster,
+        TemporaryDirectory() as cache,
+    ):
+        install_custom_resources(cluster)
+        cluster.add_kueue()
+        asker = Asker(cluster, Path(cache))
+        with prepared(cluster) as world:
+            with Operator(cluster):
+                for one in SITUATIONS:
+                    one.make(world)
+                figures = _asked(asker, world, SITUATIONS)
+            figures["prepared"] += 1
+            figures["right"] += _without_operator(asker, world)
+    figures["wrong"] = figures["prepared"] - figures["right"]
+    print(json.dumps(figures))
+    return 0
+
+
+def _asked(asker: Asker, world: World, situations: Sequence[Situation]) -> dict[str, Any]:
+    right = reader_right = wrong = 0
+    times: list[float] = []
+    for one in situations:
+        namespace = world.spaces[one.space] if one.space else world.namespace
+        _await_sign(world, one, namespace)
+        found, passed = asker.why(one, namespace)
+        times.append(passed)
+        seen, _ = asker.why(one, namespace, "--as", READER)
+        right += found["rule"] == one.rule
+        reader_right += seen["rule"] == one.rule
+        wrong += seen["rule"] not in (one.rule, *one.also, "")
+        marks = f"{'ok ' if found['rule'] == one.rule else 'NO '} {'ok ' if seen['rule'] == one.rule else seen['rule']}"
+        print(f"{marks:8} {one.rule:22} {passed:5.0f} ms  {found['first']}", flush=True)
+    return {
+        "prepared": len(situations),
+        "right": right,
+        "played": sum(one.played for one in situations),
+        "reader right": reader_right,
+        "reader wrong": wrong,
+        "median ms": round(statistics.median(times)),
+        "slowest ms": round(max(times)),
+    }
+
+
+def _await_sign(world: World, situation: Situation, namespace: str) -> None:
+    path = f"/apis/{situation.group}/namespaces/{namespace}/{situation.kind}/{situation.object}"
+
+    def has_sign() -> bool:
+        return situation.sign in json.dumps(world.connection.get(path).get("status") or {}, ensure_ascii=False).replace(
+            '\\"', '"'
+        )
+
+    try:
+        until(f"{situation.object} to show it", has_sign, deadline=SIGN)
+    except DeadlineError:
+        print(f"no sign of {situation.rule}: {json.dumps(world.connection.get(path).get('status'))[:2000]}", flush=True)
+
+
+def _without_operator(asker: Asker, world: World) -> bool:
+    """Nobody works on a job that was created when no operator runs."""
+    world.job("unattended")
+    time.sleep(UNATTENDED)
+    found, _ = asker.why(Situation(ABSENT, lambda _: None, name="unattended"), world.namespace)
+    print(f"{'ok ' if found['rule'] == ABSENT else 'NO '}      {ABSENT:22}           {found['first']}", flush=True)
+    return bool(found["rule"] == ABSENT)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,120 @@
+"""`kubedl submit KIND`: a command for each kind, with flags from the kind's own schema."""
+
+from typing import Any
+
+import click
+
+from kubedl.cli.settings import Command, Settings
+from kubedl.cli.submit import arena, role_flags, roles
+from kubedl.cli.submit.flags import MODES, JobFlags, job_options
+from kubedl.cli.submit.kind_schema import FieldSchema, KindSchema
+
+OWN = "own__"  # prefix of the parameters of fields that only one kind has
+PROCESSES, BY_TORCHRUN = "nprocPerNode", ("auto", "cpu", "gpu")
+_COMMAND = "One argument is a line for the shell; several, after --, are a program and its arguments."
+
+
+class SubmitCommand(Command):
+    """A command that understands flags by their names in Arena."""
+
+    kind: KindSchema
+
+    def manifest(self, flags: dict[str, Any]) -> dict[str, Any]:
+        """Return the job that values of its flags describe."""
+        from kubedl.cli.submit.manifest import job_manifest
+
+        return job_manifest(self.kind, self.flags(flags))
+
+    def flags(self, values: dict[str, Any]) -> JobFlags:
+        """Return values of parameters as flags."""
+        return JobFlags(**_sorted(self.kind, dict(values)))
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        known = frozenset(name for parameter in self.params for name in parameter.opts)
+        try:
+            words, hints = arena.translate(_with_mode(args), known)
+        except click.UsageError as error:
+            error.ctx = ctx
+            raise
+        if hints:
+            click.echo(f"hint: {', '.join(hints)} (both work)", err=True)
+        return super().parse_args(ctx, words)
+
+
+def _with_mode(words: list[str]) -> list[str]:
+    """Complete --dry-run without a mode: what follows it may be the command."""
+    after = [*words[1:], ""]
+    end = words.index("--") if "--" in words else len(words)
+    return [
+        "--dry-run=client" if word == "--dry-run" and place < end and after[place] not in MODES else word
+        for place, word in enumerate(words)
+    ]
+
+
+def command_for(kind: KindSchema) -> SubmitCommand:
+    """Return the command of a kind."""
+
+    def submit(settings: Settings, **flags: Any) -> int:  # noqa: ANN401 - those of JobFlags
+        from kubedl.cli.submit.manifest import job_manifest
+        from kubedl.cli.submit.submission import submit_jobs
+
+        chosen = JobFlags(**_sorted(kind, flags))
+        return submit_jobs(settings, [job_manifest(kind, chosen)], chosen.sending)
+
+    options = [*roles.count_options(kind), *job_options(), *map(_option, kind.fields)]
+    if kind.role(roles.LAUNCHER) is not None:
+        options.append(click.Option(["--mounts-on-launcher"], is_flag=True, help="Mount data in the Launcher too."))
+    made = SubmitCommand(
+        kind.word,
+        callback=submit,
+        params=[*options, *role_flags.role_options(kind)],
+        help=f"Submit {_article(kind.kind)}.\n\n{_COMMAND}{_about_workers(kind)}",
+        epilog=role_flags.described(kind),
+    )
+    made.kind = kind
+    return made
+
+
+def _article(kind: str) -> str:
+    return f"an {kind}" if kind[0] in "AEIO" or kind.startswith(("MPI", "XGB", "XDL")) else f"a {kind}"
+
+
+def _about_workers(kind: KindSchema) -> str:
+    if roles.leads(kind):
+        return " --workers counts the Master: 4 are one Master and three Workers."
+    if kind.role(roles.LAUNCHER) is not None:
+        return " The Launcher runs it, with mpirun; Workers wait for it."
+    return ""
+
+
+def _option(field: FieldSchema) -> click.Option:
+    kinds: dict[str, Any] = {
+        "integer": {"type": click.IntRange(field.least, field.most), "metavar": "N"},
+        "boolean": {"type": click.BOOL, "metavar": "true|false"},
+        "string": {"type": click.Choice(field.choices)} if field.choices else {"metavar": "TEXT"},
+    }
+    chosen = {"metavar": "N|auto|cpu|gpu"} if field.name == PROCESSES else kinds[field.type]
+    return click.Option([field.flag, f"{OWN}{field.name}"], help=field.description, **chosen)
+
+
+def _sorted(kind: KindSchema, flags: dict[str, Any]) -> dict[str, Any]:
+    """Return the values by the names of JobFlags."""
+    own = {field.name: flags.pop(f"{OWN}{field.name}") for field in kind.fields}
+    own = {name: value for name, value in own.items() if value is not None}
+    env = flags["env"]
+    if PROCESSES in own:
+        own, env = _processes(own, env)
+    start = roles.PARAMETER
+    counts = {name.removeprefix(start): flags.pop(name) for name in list(flags) if name.startswith(start)}
+    by_role = role_flags.take(kind, flags)
+    return {**flags, "env": env, "own": own, "counts": counts, "roles": by_role}
+
+
+def _processes(own: dict[str, Any], env: tuple[str, ...]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return --nproc-per-node as a field, or as the variable of torchrun if it is no number."""
+    value = str(own.pop(PROCESSES))
+    if value in BY_TORCHRUN:
+        return own, (*env, f"PET_NPROC_PER_NODE={value}")
+    if not value.isdecimal() or not 1 <= int(value[:6]) <= 1024:
+        raise click.UsageError(f"--nproc-per-node {value[:50]} is not understood\nnext  1 to 1024, auto, cpu or gpu")
+    return {**own, PROCESSES: int(value)}, env

@@ -1,0 +1,59 @@
+"""Hands terminals and forwarded ports over to kubectl, which speaks their protocols, with the same cluster and user."""
+
+import shutil
+import subprocess
+from collections.abc import Sequence
+
+import click
+
+from kubedl.cli.settings import Settings
+from kubedl.client import KubedlError, NotFound
+
+
+def running_pods(settings: Settings, name: str, replica: str | None) -> list[str]:
+    """Return the pods of a job that run, or the one that is asked for; raises NotFound if there is none."""
+    with settings.client() as client:
+        job = client.get_job(name)
+        replicas = client.get_job_pods(job)
+    asked = replica or name.rpartition("/")[2]
+    chosen = [one for one in replicas if one.has_name(asked)] or ([] if replica else replicas)
+    running = [one.pod_name for one in chosen if one.state == "Running"]
+    if not running:
+        which = f"{job.name} {replica}" if replica else job.name
+        raise NotFound(f"no replica of {which} runs", job.message, (f"kubedl get {job.name}",))
+    return running
+
+
+def run_in(settings: Settings, pod: str, container: str, words: Sequence[str], *, tty: bool) -> int:
+    """Run a command in a pod, and return its exit code."""
+    where = ["-c", container] if container else []
+    return _kubectl(settings, ["exec", pod, "-i", *(["-t"] if tty else []), *where, "--", *words])
+
+
+def forward(settings: Settings, target: str, port: int, local: int) -> int:
+    """Forward a port until Ctrl-C."""
+    click.echo(f"http://localhost:{local} until Ctrl-C", err=True)
+    return _kubectl(settings, ["port-forward", target, f"{local}:{port}"])
+
+
+def _kubectl(settings: Settings, words: Sequence[str]) -> int:
+    program = shutil.which("kubectl")
+    if program is None:
+        raise KubedlError("kubectl is not installed", "terminals and ports are handed over to it", ("install kubectl",))
+    if settings.token is not None:
+        raise KubedlError("--token would be visible to others", "kubectl takes it as an argument", ("a kubeconfig",))
+    given = {
+        "--namespace": settings.namespace,
+        "--context": settings.context,
+        "--kubeconfig": settings.kubeconfig,
+        "--cluster": settings.cluster,
+        "--user": settings.user,
+        "--as": settings.as_user,
+        "--server": settings.server,
+    }
+    flags = [f"{flag}={value}" for flag, value in given.items() if value]
+    flags += [f"--as-group={group}" for group in settings.as_group]
+    try:
+        return subprocess.run([program, *flags, *words], check=False).returncode
+    except KeyboardInterrupt:
+        return 130

@@ -1,0 +1,1 @@
+"""From flags to manifests."""

@@ -1,0 +1,185 @@
+"""Flags of Arena's `submit` with another name here, or none: each works with a hint, or is refused with the reason.
+
+Flags that are the same in both stand among our own (`flags.py`, `role_flags.py`). Read from Arena 0.15.5.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import click
+
+_TO_COME = "this version has no elastic jobs"
+_TOPOLOGY = "use a placement in the manifest (docs/how-to/place-pods.md)"
+_RAY = "there is no Ray kind here; KubeRay has its own command: kubectl ray job submit"
+_SPARK = "there is no Spark kind here; the Spark operator runs SparkApplications"
+_VOLCANO = (
+    "there is no kind for Volcano's own jobs: vcctl job run; Volcano starts pods of our kinds together with --gang"
+)
+_NO_CHARTS = "the client installs no charts; --debug prints requests and their times"
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a flag has no meaning here, and what to do instead."""
+
+    why: str
+    step: str = ""
+
+
+# Old name → new name. Arena itself marks most of the old ones as deprecated.
+RENAMED = {
+    "--workingDir": "--working-dir",
+    "--dataDir": "--data-dir",
+    "--image-pull-secrets": "--image-pull-secret",
+    "--hostNetwork": "--host-network",
+    "--hostIPC": "--host-ipc",
+    "--hostPID": "--host-pid",
+    "--model-source": "--model-storage",
+    "--syncMode": "--sync-mode",
+    "--syncSource": "--sync-source",
+    "--syncImage": "--sync-image",
+    "--tensorboardImage": "--tensorboard-image",
+    "--workerImage": "--worker-image",
+    "--psImage": "--ps-image",
+    "--psPort": "--ps-port",
+    "--workerPort": "--worker-port",
+    "--chiefPort": "--chief-port",
+    "--workerCpu": "--worker-cpu",
+    "--psCpu": "--ps-cpu",
+    "--ChiefCpu": "--chief-cpu",
+    "--chiefCpu": "--chief-cpu",
+    "--evaluatorCpu": "--evaluator-cpu",
+    "--workerMemory": "--worker-memory",
+    "--psMemory": "--ps-memory",
+    "--ChiefMemory": "--chief-memory",
+    "--chiefMemory": "--chief-memory",
+    "--evaluatorMemory": "--evaluator-memory",
+    "--cleanTaskPolicy": "--clean-task-policy",
+    "--ssh-port": "--worker-port",
+    "--job-restart-policy": "--launcher-restart-policy",
+    "--job-backoff-limit": "--retry",
+}
+
+REFUSED = {
+    "--starting-timeout": Refusal(
+        "no field bounds waiting", "--wait --timeout bounds your own waiting, a queue that of the job"
+    ),
+    "--config-file": Refusal(
+        "single files are not sent", "kubedl run --code DIRECTORY, or a ConfigMap in the manifest of --dry-run"
+    ),
+    "--ssh-secret": Refusal("the operator makes a key for each job and reads no Secrets", "leave it out"),
+    "--gputopology": Refusal("pods are placed by labels of nodes", _TOPOLOGY),
+    "--gpu-topology": Refusal("pods are placed by labels of nodes", _TOPOLOGY),
+    "--max-workers": Refusal(_TO_COME, "--workers N"),
+    "--min-workers": Refusal(_TO_COME, "--workers N"),
+    "--spot-instance": Refusal(_TO_COME, "--selector and --toleration of your spot nodes"),
+    "--max-wait-time": Refusal(_TO_COME, "--wait --timeout"),
+    **dict.fromkeys(
+        ("--schedule", "--concurrency-policy", "--deadline", "--history-limit"),
+        Refusal("a job that is submitted runs once", "kubedl cron create NAME --schedule … -- submit KIND …"),
+    ),
+    **dict.fromkeys(
+        (
+            *("--active-deadline-seconds", "--enable-autoscaling", "--pre-stop-command", "--ray-version"),
+            *("--shutdown-after-finished", "--suspend", "--head-cpu", "--head-gpu", "--head-image", "--head-memory"),
+            *("--head-service-type", "--worker-gpu", "--worker-max-replicas", "--worker-min-replicas"),
+            *("--worker-num-of-hosts", "--worker-replicas", "--autoscaler-cpu", "--autoscaler-image"),
+            *("--autoscaler-idle-timeout-seconds", "--autoscaler-image-pull-policy", "--autoscaler-memory"),
+            "--autoscaler-upscaling-mode",
+        ),
+        Refusal("it is a flag of Arena's Ray jobs", _RAY),
+    ),
+    **dict.fromkeys(
+        (
+            *("--driver-cpu-request", "--driver-memory-request", "--driver-service-account", "--executor-cpu-request"),
+            *("--executor-memory-request", "--jar", "--main-class", "--replicas", "--spark-version"),
+        ),
+        Refusal("it is a flag of Arena's Spark jobs", _SPARK),
+    ),
+    **dict.fromkeys(
+        (
+            *("--min-available", "--minAvailable", "--scheduler-name", "--schedulerName", "--task-cpu", "--taskCPU"),
+            *("--task-images", "--taskImages", "--task-memory", "--taskMemory", "--task-name", "--taskName"),
+            *("--task-port", "--taskPort", "--task-replicas", "--taskReplicas"),
+        ),
+        Refusal("it is a flag of Arena's Volcano jobs", _VOLCANO),
+    ),
+}
+OF_ARENA = ("--arena-namespace", "--helm-binary", "--pprof", "--trace")  # global flags
+GLOBALS = {"--config": "--kubeconfig", "--loglevel": "--debug"}
+SWITCHES = ("--hostNetwork", "--hostIPC", "--hostPID")  # Arena's own help writes `--hostNetwork true`
+
+# Arena's word for a kind → ours.
+KINDS = {
+    "tfjob": "tf",
+    "tensorflow": "tf",
+    "pytorchjob": "pytorch",
+    "mpijob": "mpi",
+    "horovod": "mpi",
+    "horovodjob": "mpi",
+    "hj": "mpi",
+    "deepspeed": "mpi",
+    "deepspeedjob": "mpi",
+    "etjob": "mpi",
+    "et": "mpi",
+    "xgboostjob": "xgboost",
+    "jaxjob": "jax",
+    "xdljob": "xdl",
+    "marsjob": "mars",
+    "elasticdljob": "elasticdl",
+}
+NO_KINDS = {
+    **dict.fromkeys(("ray", "rayjob"), _RAY),
+    **dict.fromkeys(("spark", "sparkjob"), _SPARK),
+    **dict.fromkeys(("volcano", "volcanojob", "vj"), _VOLCANO),
+}
+
+
+def translate_globals(words: Sequence[str]) -> list[str]:
+    """Return the words with today's global flags, wherever they stand; prints a hint for each old one."""
+    found: list[str] = []
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        if word == "--":
+            return [*found, word, *rest]
+        flag, equals, value = word.partition("=")
+        if flag in OF_ARENA:
+            raise click.UsageError(f"{flag}: it is about Arena itself\nnext  leave it out: {_NO_CHARTS}")
+        if flag not in GLOBALS:
+            found.append(word)
+            continue
+        value = value if equals else rest.pop(0) if rest else ""
+        click.echo(f"hint: {flag} is now {GLOBALS[flag]} (both work)", err=True)
+        if flag == "--config":
+            found += ["--kubeconfig", value]
+        elif value == "debug":
+            found.append("--debug")
+    return found
+
+
+def translate(words: Sequence[str], known: frozenset[str]) -> tuple[list[str], list[str]]:
+    """Return the words with today's flags, and what has another name. Raises UsageError for flags without meaning.
+
+    `known` are the flags of the command: what it has is its own, whatever Arena calls so.
+    """
+    found: list[str] = []
+    hints: list[str] = []
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        if word == "--":
+            return [*found, word, *rest], hints
+        flag, equals, value = word.partition("=")
+        if flag in REFUSED and flag not in known:
+            raise click.UsageError(f"{flag}: {REFUSED[flag].why}\nnext  {REFUSED[flag].step}")
+        if flag not in RENAMED or flag in known:
+            found.append(word)
+            continue
+        hints.append(f"{flag} is now {RENAMED[flag]}")
+        if flag in SWITCHES:
+            value = value or (rest.pop(0) if rest and rest[0] in ("true", "false") else "true")
+            found += [RENAMED[flag]] if value == "true" else []
+        else:
+            found.append(f"{RENAMED[flag]}{equals}{value}")
+    return found, hints

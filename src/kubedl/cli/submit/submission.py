@@ -1,0 +1,75 @@
+"""Sends manifests, and follows the jobs if that is wanted."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from kubedl.cli import failures, following
+from kubedl.cli.settings import Settings
+from kubedl.cli.structured import applicable, print_object
+from kubedl.cli.submit.flags import ONLY_QUEUE, Sending
+from kubedl.client import Forbidden, Invalid, Job, TrainingClient
+from kubedl.client.objects import LOCAL_QUEUES
+
+Part = dict[str, Any]
+
+
+def submit_jobs(settings: Settings, manifests: Sequence[Part], sending: Sending) -> int:
+    """Create jobs, or print what would be created; returns the exit code."""
+    if sending.timeout is not None and not sending.wait:
+        raise click.UsageError("--timeout needs --wait\nnext  add --wait, or --running-timeout for the job itself")
+    if sending.dry_run == "client":
+        _print(settings, manifests, sending)
+        return 0
+    with settings.client() as client:
+        made: list[Job] = []
+        for manifest in manifests:
+            _choose_queue(client, manifest)
+            try:
+                job = client.create_job(manifest, dry_run=sending.dry_run == "server")
+            except (Invalid, Forbidden) as error:
+                failures.print_error(error.message, error.why, error.next)
+                return failures.NEVER_RAN if sending.wait else failures.REFUSED
+            _say(job, sending)
+            made.append(job)
+    if not sending.wait or sending.dry_run == "server":
+        return 0
+    names = [f"{job.word}/{job.name}" for job in made]
+    return following.wait_for_all(settings, names, "complete", sending.timeout, any_of=False)
+
+
+def _print(settings: Settings, manifests: Sequence[Part], sending: Sending) -> None:
+    for number, manifest in enumerate(manifests):
+        if settings.namespace:
+            manifest["metadata"]["namespace"] = settings.namespace
+        if number and sending.output != "json":
+            click.echo("---")
+        if sending.output == "name":
+            click.echo(f"{manifest['kind'].lower()}/{manifest['metadata']['name']}")
+        else:
+            print_object(manifest, sending.output or "yaml")
+
+
+def _say(job: Job, sending: Sending) -> None:
+    if sending.output == "name":
+        click.echo(str(job))
+    elif sending.output:
+        print_object(applicable(job.manifest), sending.output)
+    else:
+        click.echo(f"{job} {'would be created' if sending.dry_run == 'server' else 'created'} in {job.namespace}")
+
+
+def _choose_queue(client: TrainingClient, manifest: Part) -> None:
+    """Replace --queue without a name by the only queue of the namespace, or by its default."""
+    policy = manifest["spec"].get("schedulingPolicy") or {}
+    if policy.get("queue") != ONLY_QUEUE:
+        return
+    names = [one["metadata"]["name"] for one in client.objects.list_if_served(LOCAL_QUEUES)]
+    chosen = names[0] if len(names) == 1 else "default" if "default" in names else ""
+    if not chosen:
+        known = ", ".join(names[:20]) or "none"
+        raise click.UsageError(
+            f"--queue needs a name: {client.namespace} has {known}\nnext  --queue NAME, or leave it out"
+        )
+    policy["queue"] = chosen

@@ -1,0 +1,134 @@
+"""Code as one zip that python3 runs: a function, or a directory and a command. It travels in an immutable ConfigMap."""
+
+import base64
+import io
+import json
+import subprocess
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from fnmatch import fnmatch
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from kubedl.client.errors import CodeTooLarge, FunctionNotPortable
+from kubedl.client.portable import MODULE, source_of
+
+PLACE = "/kubedl-files"
+FILE = "code.pyz"
+VOLUME = "kubedl-files"
+LABEL = "kubedl.io/files"  # marks ConfigMaps with code
+MOST_BYTES = 900 * 1024
+MOST_FILES = 5000
+SECRET = ("*.pem", "*.key", "id_*", ".env", ".env.*", "*.p12", ".netrc", "credentials", "kubeconfig")
+_DATE = (2020, 1, 1, 0, 0, 0)  # the same files make the same archive
+_MAIN = """\
+import json, os, sys, tempfile, zipfile
+archive = zipfile.ZipFile(sys.argv[0])
+order = json.loads(archive.read("order.json"))
+members = [name for name in archive.namelist() if name.startswith("files/")]
+if members:
+    place = tempfile.mkdtemp(prefix="kubedl-")
+    archive.extractall(place, members)
+    os.chdir(os.path.join(place, "files"))
+    sys.path.insert(0, os.getcwd())
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (os.getcwd(), os.environ.get("PYTHONPATH"))))
+if order["command"]:
+    os.execvp(order["command"][0], order["command"])
+import MODULE as module
+result = getattr(module, order["function"])(**order["args"])
+if os.environ.get("RANK", os.environ.get("JAX_PROCESS_ID", "0")) == "0" and result is not None:
+    try:
+        text = json.dumps(result)
+    except (TypeError, ValueError):
+        text = ""
+    place = os.environ.get("KUBEDL_RESULT", "/dev/termination-log")
+    if 0 < len(text) <= 3000 and os.path.exists(os.path.dirname(place)):
+        try:
+            with open(place, "w") as file:
+                file.write(text)
+        except OSError:
+            pass
+"""
+
+
+def pack_function(
+    func: Callable[..., object], args: Mapping[str, Any] | None = None, code: Path | None = None
+) -> bytes:
+    """Return the archive of a function with its arguments, and of a directory if one is given."""
+    try:
+        given = json.loads(json.dumps(dict(args or {})))
+    except (TypeError, ValueError) as error:
+        raise FunctionNotPortable("args must be JSON", str(error), ("numbers, texts, lists, mappings",)) from error
+    parts = {f"{MODULE}.py": source_of(func, with_code=code is not None).encode()}
+    return _pack({"function": func.__name__, "args": given, "command": []}, parts, code)
+
+
+def pack_directory(directory: Path, command: Sequence[str]) -> bytes:
+    """Return the archive of a directory and the command that runs in it."""
+    return _pack({"function": "", "args": {}, "command": list(command)}, {}, directory)
+
+
+def files_of(directory: Path) -> tuple[list[str], list[str]]:
+    """Return the files to ship, as git sees the directory, and those left out because they look like keys."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard", "-z"],
+        cwd=directory,
+        capture_output=True,
+        check=False,
+    )
+    if listed.returncode == 0:
+        names = [name for name in listed.stdout.decode(errors="replace").split("\0") if name]
+    else:
+        found = (path.relative_to(directory) for path in directory.rglob("*") if path.is_file())
+        names = [str(path) for path in found if not any(part.startswith(".") for part in path.parts[:-1])]
+    names = sorted(name for name in names if (directory / name).is_file() and "__pycache__" not in name)
+    secret = [name for name in names if any(fnmatch(Path(name).name, pattern) for pattern in SECRET)]
+    if len(names) > MOST_FILES:
+        raise _too_large(f"{directory} has {len(names)} files")
+    return [name for name in names if name not in secret], secret
+
+
+def config_map(job: str, archive: bytes, namespace: str) -> dict[str, Any]:
+    """Return the ConfigMap of an archive. Its name has the digest, so sending it again does no harm."""
+    digest = sha256(archive).hexdigest()
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": f"{job}-files-{digest[:10]}", "namespace": namespace, "labels": {LABEL: "code"}},
+        "immutable": True,
+        "binaryData": {FILE: base64.b64encode(archive).decode()},
+    }
+
+
+def mount(template: dict[str, Any], name: str) -> None:
+    """Mount the ConfigMap in the first container of a pod template."""
+    spec = template["spec"]
+    spec.setdefault("volumes", []).append({"name": VOLUME, "configMap": {"name": name}})
+    mounted = {"name": VOLUME, "mountPath": PLACE, "readOnly": True}
+    spec["containers"][0].setdefault("volumeMounts", []).append(mounted)
+
+
+def _pack(order: Mapping[str, Any], parts: Mapping[str, bytes], directory: Path | None) -> bytes:
+    start = {"__main__.py": _MAIN.replace("MODULE", MODULE).encode(), "order.json": json.dumps(order).encode()}
+    content = start | dict(parts)
+    if directory is not None:
+        names, _ = files_of(directory)
+        size = 0
+        for name in names:
+            size += (directory / name).stat().st_size
+            if size > 20 * MOST_BYTES:
+                raise _too_large(f"{directory} has more than {20 * MOST_BYTES // 2**20} MiB")
+            content[f"files/{name}"] = (directory / name).read_bytes()
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in sorted(content.items()):
+            archive.writestr(zipfile.ZipInfo(name, _DATE), data, zipfile.ZIP_DEFLATED)
+    if written.tell() > MOST_BYTES:
+        raise _too_large(f"the code has {written.tell() // 1024} KiB packed")
+    return written.getvalue()
+
+
+def _too_large(what: str) -> CodeTooLarge:
+    steps = ("code from git: --sync-source URL", "a claim: --data CLAIM:/path", "an image with the code")
+    return CodeTooLarge(what, f"a ConfigMap holds {MOST_BYTES // 1024} KiB", steps)

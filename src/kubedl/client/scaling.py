@@ -1,0 +1,26 @@
+"""The number of workers of a job: which role it is, and whether a Master counts."""
+
+from typing import Any
+
+from kubedl.client.errors import Invalid, NotFound
+from kubedl.client.job import Job
+
+WORKER, MASTER = "Worker", "Master"
+LED = ("PyTorchJob", "XGBoostJob")  # their Master trains too
+
+
+def change(job: Job, workers: int) -> dict[str, Any]:
+    """Return the change of the spec that gives a job so many workers."""
+    if job.is_finished:
+        raise Invalid(f"{job.name} has ended", "its workers will not run again", (f"kubedl get {job.name}",))
+    roles = {name.lower(): name for name in job.roles}
+    field = next((name for name, value in job.spec.items() if value is job.roles), "")
+    if WORKER.lower() not in roles and job.kind in LED and MASTER.lower() in roles:
+        template = job.roles[roles[MASTER.lower()]]["template"]
+        return {field: {WORKER: {"replicas": workers - 1, "template": template}}} if workers > 1 else {}
+    if WORKER.lower() not in roles:
+        raise NotFound(f"{job.name} has no workers", f"its roles are {', '.join(job.roles) or 'none'}")
+    counted = 1 if job.kind in LED and MASTER.lower() in roles else 0
+    if workers < counted:
+        raise Invalid(f"{job.name} needs at least {counted} worker", "its Master is one of them")
+    return {field: {roles[WORKER.lower()]: {"replicas": workers - counted}}}

@@ -1,0 +1,1 @@
+"""Schedules: the controller of Crons, and that of jobs with a cronPolicy."""

@@ -1,0 +1,1 @@
+"""Logs of finished containers, kept in S3-compatible storage."""

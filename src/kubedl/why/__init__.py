@@ -1,0 +1,1 @@
+"""Why an object does not do what it should: evidence, rules about it, and the diagnosis."""

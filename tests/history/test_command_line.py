@@ -1,0 +1,61 @@
+"""`kubedl history` on every database: jobs that were deleted are still there."""
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from kubedl.history.sink import Epoch
+from kubedl.history.sinks.database import DatabaseSink
+from tests.history.builders import job, job_row, pod, pod_row
+
+ROOT = Path(__file__).parents[2]
+
+
+async def test_deleted_jobs_are_listed_and_shown(engine: AsyncEngine, database_url: str, cluster: str) -> None:
+    sink = DatabaseSink(engine, cluster)
+    await sink.claim(Epoch("lease", 0, "me"))
+    kept, gone = job("bert", namespace="team-a", user="ada"), job("clip", namespace="team-a", state="Failed")
+    await sink.write([job_row(kept), job_row(gone, deleted=True), pod_row(pod(gone))])
+
+    listed = await _history(database_url, cluster, "list")
+    assert listed.returncode == 0, listed.stderr
+    rows = {line.split()[0]: line for line in listed.stdout.splitlines()[1:]}
+    assert set(rows) == {"bert", "clip"}
+    assert "deleted" in rows["clip"]
+    assert "deleted" not in rows["bert"]
+    assert (
+        (await _history(database_url, cluster, "list", "--state", "failed")).stdout.splitlines()[1].startswith("clip")
+    )
+    shown = (await _history(database_url, cluster, "get", "clip")).stdout
+    assert shown.startswith("clip  PyTorchJob in team-a  Failed  created ")
+    assert "worker-0" in shown
+    counted = await _history(database_url, cluster, "stats", "--per", "state", "--since", "300d")
+    assert counted.returncode == 0, counted.stderr
+    long = await _history(database_url, cluster, "stats", "--since", "3650d")
+    assert (long.returncode, long.stderr.splitlines()[0]) == (1, "error: the history cannot answer that")
+
+
+async def test_what_is_not_there(database_url: str, cluster: str) -> None:
+    missing = await _history(database_url, cluster, "get", "nothing")
+    assert (missing.returncode, missing.stdout) == (1, "")
+    assert missing.stderr.startswith("error: the history has no job called nothing in team-a\n")
+    assert (await _history(database_url, cluster, "list")).stderr == "the history has no such jobs\n"
+
+
+async def _history(url: str, cluster: str, *words: str) -> subprocess.CompletedProcess[str]:
+    return await asyncio.to_thread(
+        subprocess.run,
+        [sys.executable, "-m", "kubedl.entrypoints.command", "-n", "team-a", "history", *words],
+        env={
+            "PYTHONPATH": str(ROOT / "src"),
+            "KUBEDL_HISTORY_DATABASE": url,
+            "KUBEDL_HISTORY_CLUSTER": cluster,
+            "PATH": "/usr/bin:/bin",
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )

@@ -1,0 +1,103 @@
+"""An upgrade of the database while an older version writes to it."""
+
+import asyncio
+import os
+import shutil
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from alembic.config import Config
+from prometheus_client import CollectorRegistry
+
+from harness.drivers.databases import Database
+from kubedl.history import migrate
+from kubedl.history.engine import ENVIRONMENT, create_engine, parse_url
+from kubedl.history.pending import Pending
+from kubedl.history.recorder_metrics import RecorderMetrics
+from kubedl.history.sink import Epoch
+from kubedl.history.sinks.database import DatabaseSink
+from kubedl.history.writer import Writer
+from tests.history.builders import job, job_row, uid
+from tests.history.test_faults import states, wait_for, writing
+
+SOURCES = Path(__file__).parents[2] / "src"
+FIRST = "0001"
+CLUSTER = "upgraded"
+KUBECONFIG = """
+apiVersion: v1
+kind: Config
+current-context: none
+contexts: [{name: none, context: {cluster: none, user: none}}]
+clusters: [{name: none, cluster: {server: "http://127.0.0.1:9"}}]
+users: [{name: none, user: {}}]
+"""
+
+
+@pytest.fixture
+def first_version(tmp_path: Path) -> Path:
+    """The sources of a version that knows the first tables only."""
+    copied = tmp_path / "src" / "kubedl"
+    shutil.copytree(SOURCES / "kubedl", copied, ignore=shutil.ignore_patterns("__pycache__"))
+    for file in (copied / "history" / "migrations" / "versions").glob("*.py"):
+        if not file.name.startswith(FIRST):
+            file.unlink()
+    return tmp_path / "src"
+
+
+def recorder(sources: Path, url: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run `kubedl recorder` of a version to its end."""
+    environment = {**os.environ, "PYTHONPATH": str(sources), ENVIRONMENT: url}
+    command = [sys.executable, "-m", "kubedl.entrypoints.recorder", *arguments]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=120)
+
+
+async def test_tables_are_migrated_under_load(
+    real_server: Database, first_version: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No row is lost or changed; the older version stops at its next write and says why; the newer one continues."""
+    url = await asyncio.to_thread(real_server.create, f"old_{uid()[-6:]}")
+    assert (await asyncio.to_thread(recorder, first_version, url, "migrate")).returncode == 0
+    engine = create_engine(parse_url(url))
+    made = [(f"job-{number}", uid()) for number in range(3000)]
+    pending = Pending()
+    with monkeypatch.context() as older:
+        older.setattr(migrate, "_config", lambda: _config(first_version))
+        assert migrate.newest_revision() == FIRST
+        writer = Writer(DatabaseSink(engine, CLUSTER), pending, RecorderMetrics(CollectorRegistry()), batch=20)
+        writing_on = asyncio.ensure_future(writer.run(Epoch("lease", 0, "older")))
+        migration = asyncio.ensure_future(asyncio.to_thread(recorder, SOURCES, url, "migrate"))
+        for version in range(1, 1000):
+            for name, identity in made[(version - 1) * 20 % len(made) :][:20]:
+                pending.add(job_row(job(name, identity=identity, version=version)))
+            await asyncio.sleep(0.02)
+            if writing_on.done():
+                break
+        with pytest.raises(migrate.SchemaError, match=f"newer than this version of KubeDL, which knows up to {FIRST}"):
+            await writing_on
+        assert (await migration).returncode == 0
+    await migrate.check(engine)
+    before = await states(engine, CLUSTER)
+    assert before  # it wrote before, and beside the migration
+    assert len({name for name, _ in before}) == len(before)
+    arguments = ("run", "--cluster", CLUSTER, "--no-leader-election", "--address", "127.0.0.1:0")
+    (tmp_path / "kubeconfig").write_text(KUBECONFIG)
+    refused = await asyncio.to_thread(
+        recorder, first_version, url, *arguments, "--kubeconfig", str(tmp_path / "kubeconfig")
+    )
+    assert refused.returncode == 1
+    assert "use the version that migrated it" in refused.stderr
+    async with writing(engine, CLUSTER) as continued:  # the newer version lists everything again
+        for name, identity in made:
+            continued.add(job_row(job(name, identity=identity, version=2000)))
+        await wait_for(engine, CLUSTER, sorted((name, 2000) for name, _ in made))
+    with suppress(Exception):
+        await engine.dispose()
+
+
+def _config(sources: Path) -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(sources / "kubedl" / "history" / "migrations"))
+    return config

@@ -1,0 +1,27 @@
+"""A client and the stand-in server that it talks to."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kubedl.client import TrainingClient
+from kubedl.kube.sync_credentials import Overrides
+from tests.unit.client.api_server import ApiServer, serving
+
+
+@pytest.fixture
+def api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ApiServer]:
+    """An API server; whatever the machine knows about other clusters does not count."""
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for name in ("HTTPS_PROXY", "https_proxy", "KUBERNETES_SERVICE_HOST"):
+        monkeypatch.delenv(name, raising=False)
+    with serving(ApiServer()) as served:
+        yield served
+
+
+@pytest.fixture
+def client(api: ApiServer) -> Iterator[TrainingClient]:
+    with TrainingClient(namespace="team", overrides=Overrides(server=api.url)) as made:
+        yield made

@@ -1,0 +1,100 @@
+"""Every rule has a case, every case is won by its own rule, and no part that is missing makes a rule fail."""
+
+import json
+import random
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from kubedl.why import bundle, report
+from kubedl.why.judging import judge
+from kubedl.why.rules import ALL
+from tests.unit.why.building import Case
+from tests.unit.why.cases_running import CASES as RUNNING
+from tests.unit.why.cases_waiting import CASES as WAITING
+
+CASES = WAITING | RUNNING
+BUNDLES = 1000
+
+
+def test_every_rule_has_a_case() -> None:
+    assert sorted(CASES) == sorted(rule.id for rule in ALL)
+    assert len(ALL) >= 60
+
+
+@pytest.mark.parametrize("rule", CASES)
+def test_a_case_is_won_by_its_own_rule(rule: str) -> None:
+    """All rules judge it, so a new one cannot take the case of another."""
+    diagnosis = judge(CASES[rule].evidence(), ALL)
+    assert (diagnosis.first, diagnosis.rule) == (CASES[rule].first, rule)
+    assert diagnosis.is_known
+
+
+@pytest.mark.parametrize("rule", CASES)
+def test_asking_everything_changes_nothing_about_the_answer(rule: str) -> None:
+    assert judge(CASES[rule].evidence(), ALL, ask_all=True).rule == rule
+
+
+@pytest.mark.parametrize("rule", CASES)
+def test_texts_are_complete(rule: str) -> None:
+    """No text has a value that no match gives, except where one may be missing."""
+    diagnosis = judge(CASES[rule].evidence(), ALL)
+    for line in report.lines(diagnosis):
+        assert not re.search(r"\{[a-z_]+\}", line)
+        assert line.strip()
+
+
+@pytest.mark.parametrize("rule", CASES)
+def test_a_bundle_gives_the_same_text(rule: str) -> None:
+    evidence = CASES[rule].evidence()
+    live = judge(evidence, ALL)
+    again = bundle.read(json.dumps(bundle.to_plain(evidence)).encode())
+    assert report.lines(judge(again, ALL)) == report.lines(live)
+
+
+def test_newer_words_of_the_scheduler() -> None:
+    """Kubernetes 1.36 words two reasons in another way."""
+    case = CASES["volume.zone"]
+    said = (
+        "0/2 nodes are available: 1 node(s) had untolerated taint(s), 1 node(s) didn't match PersistentVolume's "
+        "node affinity."
+    )
+    pod = {**case.parts["pods"][0]}
+    pod["status"] = {"conditions": [{"type": "PodScheduled", "status": "False", "message": said}]}
+    assert judge(Case("", case.manifest, {"pods": [pod]}).evidence(), ALL).rule == "volume.zone"
+
+
+def test_parts_removed_at_random() -> None:
+    """A thousand bundles with holes: no rule raises, and an answer is always given."""
+    rng = random.Random(1)  # noqa: S311 - not a secret
+    names = sorted(CASES)
+    for _ in range(BUNDLES):
+        case = CASES[rng.choice(names)]
+        holed = replace(case, manifest=_holed(case.manifest, rng), parts=_holed(dict(case.parts), rng))
+        assert judge(holed.evidence(), ALL, ask_all=rng.random() < 0.5).first
+
+
+def _holed(value: Any, rng: random.Random) -> Any:  # noqa: ANN401 - JSON
+    """The value with fields left out, or of another type."""
+    if isinstance(value, dict):
+        kept = {name: inner for name, inner in value.items() if name == "kind" or rng.random() > 0.1}
+        return {name: _spoiled(_holed(inner, rng), rng) if name != "kind" else inner for name, inner in kept.items()}
+    if isinstance(value, list):
+        return [_spoiled(_holed(one, rng), rng) for one in value if rng.random() > 0.1]
+    return value
+
+
+def _spoiled(value: Any, rng: random.Random) -> Any:  # noqa: ANN401 - JSON
+    return rng.choice([None, 7, "x", [], {}, True]) if rng.random() < 0.03 else value
+
+
+def test_a_rule_that_needs_a_part_that_may_not_be_read_says_nothing_wrong() -> None:
+    """Without nodes the shortage is known and who holds them is not; without logs an exit code is still one."""
+    case = CASES["fit.gpu-shortage"]
+    blind = Case("", case.manifest, {"pods": case.parts["pods"]})
+    assert judge(blind.evidence(), ALL).first == "No node has 8 GPUs free."
+    case = CASES["run.cuda-oom"]
+    blind = Case("", case.manifest, {"pods": case.parts["pods"]})
+    assert judge(blind.evidence(), ALL).rule == "run.exit"
