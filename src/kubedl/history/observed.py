@@ -52,6 +52,7 @@ class TemplateSpec(Record, frozen=True):
 
     containers: tuple[RecordedContainer, ...] = ()
     init_containers: tuple[RecordedContainer, ...] = ()
+    overhead: Amounts = NO_AMOUNTS
     node_selector: Mapping[str, str] = {}
     priority_class_name: str = ""
     service_account_name: str = ""

@@ -1,10 +1,13 @@
 """What pods request: millicores, bytes and GPUs, as the scheduler counts them."""
 
-from collections.abc import Callable, Iterable
+import math
+from contextlib import suppress
 from dataclasses import dataclass
+from decimal import Decimal
 
 from kubedl.history.observed import Amounts, RecordedContainer, TemplateSpec
-from kubedl.kube.quantity import Quantity, millis, whole
+from kubedl.kube import pod_requests
+from kubedl.kube.quantity import exact
 
 MOST = 2**63 - 1  # of a BIGINT
 
@@ -17,19 +20,6 @@ class Requests:
     memory_bytes: int = 0
     gpus: int = 0
 
-    def __add__(self, other: "Requests") -> "Requests":
-        return Requests(
-            self.cpu_millis + other.cpu_millis, self.memory_bytes + other.memory_bytes, self.gpus + other.gpus
-        )
-
-    def at_least(self, other: "Requests") -> "Requests":
-        """Return the larger of each."""
-        return Requests(
-            max(self.cpu_millis, other.cpu_millis),
-            max(self.memory_bytes, other.memory_bytes),
-            max(self.gpus, other.gpus),
-        )
-
     def times(self, number: int) -> "Requests":
         """Return the requests of several pods, bounded to what a column holds."""
         return Requests(
@@ -38,19 +28,14 @@ class Requests:
 
 
 def of_pod(spec: TemplateSpec) -> Requests:
-    """Return the requests of a pod: containers and sidecars together, or more if an init container asks for more."""
-    sidecars = [container for container in spec.init_containers if container.restart_policy == "Always"]
-    first = [container for container in spec.init_containers if container.restart_policy != "Always"]
-    total = _sum((*spec.containers, *sidecars))
-    for container in first:
-        total = total.at_least(_of_container(container))
-    return total.times(1)
+    """Return the requests of a pod."""
+    first = [(_of_container(container), container.restart_policy == "Always") for container in spec.init_containers]
+    return _requests(pod_requests.total(map(_of_container, spec.containers), first, _exact(spec.overhead)))
 
 
 def of_amounts(amounts: Amounts) -> Requests:
-    """Return the requests in a list of resources. Quantities that cannot be read count as nothing."""
-    gpus = sum(_number(amount, whole) for name, amount in amounts.items() if is_gpu(name))
-    return Requests(_number(amounts.get("cpu", 0), millis), _number(amounts.get("memory", 0), whole), gpus).times(1)
+    """Return the requests in a list of resources."""
+    return _requests(_exact(amounts))
 
 
 def is_gpu(resource: str) -> bool:
@@ -59,20 +44,21 @@ def is_gpu(resource: str) -> bool:
     return bool(slash) and (name in ("gpu", "i915", "xe") or (vendor == "nvidia.com" and name.startswith("mig-")))
 
 
-def _sum(containers: Iterable[RecordedContainer]) -> Requests:
-    total = Requests()
-    for container in containers:
-        total += _of_container(container)
-    return total
+def _requests(amounts: pod_requests.Amounts) -> Requests:
+    cpu, memory = amounts.get("cpu", Decimal(0)), amounts.get("memory", Decimal(0))
+    gpus = sum(math.ceil(amount) for name, amount in amounts.items() if is_gpu(name))
+    return Requests(math.ceil(cpu * 1000), math.ceil(memory), gpus).times(1)
 
 
-def _of_container(container: RecordedContainer) -> Requests:
+def _of_container(container: RecordedContainer) -> dict[str, Decimal]:
     # A limit without a request is one.
-    return of_amounts({**container.resources.limits, **container.resources.requests})
+    return _exact({**container.resources.limits, **container.resources.requests})
 
 
-def _number(amount: Quantity, read: Callable[[Quantity], int]) -> int:
-    try:
-        return read(amount)
-    except (ValueError, ArithmeticError):
-        return 0
+def _exact(amounts: Amounts) -> dict[str, Decimal]:
+    """Return the quantities as numbers; one that cannot be read counts as nothing."""
+    found = {}
+    for name, amount in amounts.items():
+        with suppress(ValueError, ArithmeticError):
+            found[name] = exact(amount)
+    return found

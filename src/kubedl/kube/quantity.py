@@ -29,11 +29,6 @@ def whole(quantity: Quantity) -> int:
     return math.ceil(exact(quantity))
 
 
-def millis(quantity: Quantity) -> int:
-    """Return a thousand times the quantity, rounded up: the millicores of a CPU. Raises ValueError like `whole`."""
-    return math.ceil(exact(quantity) * 1000)
-
-
 def written(number: Decimal) -> str:
     """Return a number as a quantity, rounded up to thousandths."""
     thousandths = math.ceil(number * 1000)

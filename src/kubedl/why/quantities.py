@@ -1,7 +1,9 @@
 """Amounts of resources as people read them, and what pods ask for. Pure."""
 
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 
+from kubedl.kube import pod_requests
 from kubedl.kube.quantity import exact
 from kubedl.why.evidence import Object, items_of, part_of
 
@@ -11,10 +13,7 @@ _BYTES = ("memory", "storage")
 
 def number(quantity: object) -> float:
     """Return the value of a quantity; 0 if it is none."""
-    try:
-        return float(exact(str(quantity)))
-    except ValueError:
-        return 0.0
+    return float(_exact(quantity))
 
 
 def written(value: float, resource: str) -> str:
@@ -35,18 +34,30 @@ def noun(resource: str, amount: float = 2) -> str:
 
 
 def requests_of(pod: Object) -> dict[str, float]:
-    """Return what a pod asks for: the sum of its containers, or its largest init container."""
-    total = summed(map(asked, items_of(pod, "spec", "containers")))
-    for container in items_of(pod, "spec", "initContainers"):
-        for name, value in asked(container).items():
-            total[name] = max(total.get(name, 0.0), value)
-    return total
+    """Return what a pod asks for, as the scheduler counts it."""
+    first = items_of(pod, "spec", "initContainers")
+    total = pod_requests.total(
+        map(_asked, items_of(pod, "spec", "containers")),
+        [(_asked(container), container.get("restartPolicy") == "Always") for container in first],
+        _amounts(part_of(pod, "spec", "overhead")),
+    )
+    return {name: float(amount) for name, amount in total.items()}
 
 
-def asked(container: Object) -> dict[str, float]:
+def _asked(container: Object) -> dict[str, Decimal]:
     """Return what a container asks for; a limit without a request is one."""
-    limits, requests = part_of(container, "resources", "limits"), part_of(container, "resources", "requests")
-    return {name: number(value) for name, value in {**limits, **requests}.items()}
+    return _amounts({**part_of(container, "resources", "limits"), **part_of(container, "resources", "requests")})
+
+
+def _amounts(given: Mapping[str, object]) -> dict[str, Decimal]:
+    return {name: _exact(value) for name, value in given.items()}
+
+
+def _exact(quantity: object) -> Decimal:
+    try:
+        return exact(str(quantity))
+    except ValueError:
+        return Decimal(0)
 
 
 def summed(amounts: Iterable[Mapping[str, float]]) -> dict[str, float]:

@@ -44,15 +44,17 @@ def test_labels_are_those_of_the_engine() -> None:
 
 
 def test_requests_count_as_the_scheduler_counts_them() -> None:
-    """Containers and sidecars together, or an init container that asks for more."""
+    """Containers and sidecars together, or an init container beside its sidecars if that is more; and the overhead."""
     obj = pod(job())
     obj["spec"]["containers"] = [{"name": "a", "resources": {"requests": {"cpu": "500m", "memory": "1Gi"}}}] * 2
     obj["spec"]["initContainers"] = [
         {"name": "sidecar", "restartPolicy": "Always", "resources": {"requests": {"cpu": "100m"}}},
         {"name": "init", "resources": {"limits": {"memory": "8Gi"}, "requests": {"cpu": "nonsense"}}},
+        {"name": "large", "resources": {"requests": {"cpu": "2"}}},
     ]
+    obj["spec"]["overhead"] = {"cpu": "250m"}
     found = of_pod(decoded_pod(obj).spec)
-    assert (found.cpu_millis, found.memory_bytes, found.gpus) == (1100, 8 << 30, 0)
+    assert (found.cpu_millis, found.memory_bytes, found.gpus) == (2100 + 250, 8 << 30, 0)
 
 
 @pytest.mark.parametrize(
