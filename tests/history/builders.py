@@ -6,7 +6,8 @@ from typing import Any
 
 from kubedl.history import rows
 from kubedl.history.observation import Observation
-from kubedl.history.observed import PODS, RecordedJob, RecordedPod, resource_of_jobs
+from kubedl.history.observed import RecordedJob, resource_of_jobs
+from kubedl.history.observed_pods import PODS, RecordedPod
 from kubedl.kube import codec
 from kubedl.training.kinds import all_kinds
 

@@ -8,7 +8,8 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from kubedl.api.model import MODEL_VERSIONS
 from kubedl.history import rows
-from kubedl.history.observed import EVENTS, NODES, resource_of_objects
+from kubedl.history.observed import resource_of_objects
+from kubedl.history.observed_pods import EVENTS, NODES
 from kubedl.history.queries.cursor import Cursor, InvalidCursorError
 from kubedl.history.queries.jobs import JobFilter, find_job, list_jobs
 from kubedl.history.queries.lineage import lineage

@@ -9,7 +9,7 @@ from sqlalchemy import delete
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from kubedl.history import rows
-from kubedl.history.observed import NODES
+from kubedl.history.observed_pods import NODES
 from kubedl.history.price_book import PriceBook, PriceEntry
 from kubedl.history.queries.spend import get_receipt, receipt_parts, spend
 from kubedl.history.receipts import Receipts

@@ -13,7 +13,7 @@ from kubedl.history.logs.log_metrics import LogMetrics
 from kubedl.history.logs.log_reader import LogReader
 from kubedl.history.logs.log_records import LogRecords
 from kubedl.history.logs.log_storage import LogStorage
-from kubedl.history.observed import RecordedPod
+from kubedl.history.observed_pods import RecordedPod
 from kubedl.kube.client import Client
 from kubedl.training.kinds import all_kinds
 

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 from kubedl.history.observation import Observation
-from kubedl.history.observed import Involved
+from kubedl.history.observed_pods import Involved
 
 MOST_PODS = 200_000  # uids of pods that are remembered, also after their deletion
 MOST_WAITING = 2_000

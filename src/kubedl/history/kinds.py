@@ -12,7 +12,8 @@ from kubedl.api.model import MODEL_VERSIONS
 from kubedl.api.training import GROUP
 from kubedl.history import rows
 from kubedl.history.observation import Observation
-from kubedl.history.observed import EVENTS, NODES, PODS, resource_of_jobs, resource_of_objects
+from kubedl.history.observed import resource_of_jobs, resource_of_objects
+from kubedl.history.observed_pods import EVENTS, NODES, PODS
 from kubedl.kube.types.meta import Resource
 from kubedl.schema.grants import FOLLOW, Grant
 

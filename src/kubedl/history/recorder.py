@@ -18,7 +18,8 @@ import structlog
 from kubedl.history.event_filter import EventFilter
 from kubedl.history.kinds import EVENT_KIND, POD_KIND, RecordedKind
 from kubedl.history.observation import Change, Closing, RowKey
-from kubedl.history.observed import RecordedMeta, RecordedPod
+from kubedl.history.observed import RecordedMeta
+from kubedl.history.observed_pods import RecordedPod
 from kubedl.history.observing_store import ObservingStore
 from kubedl.history.pending import MOST, Pending
 from kubedl.history.recorder_metrics import RecorderMetrics

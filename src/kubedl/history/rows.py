@@ -7,15 +7,8 @@ from kubedl.api.training import GROUP
 from kubedl.history import resource_requests, sanitizing
 from kubedl.history.creator import creator
 from kubedl.history.observation import DELETED, ENDED, OBSERVED, Observation
-from kubedl.history.observed import (
-    ContainerState,
-    RecordedEvent,
-    RecordedJob,
-    RecordedMeta,
-    RecordedNode,
-    RecordedObject,
-    RecordedPod,
-)
+from kubedl.history.observed import RecordedJob, RecordedMeta, RecordedObject
+from kubedl.history.observed_pods import ContainerState, RecordedEvent, RecordedNode, RecordedPod
 from kubedl.history.sanitizing import text
 from kubedl.kube import codec
 

@@ -8,7 +8,8 @@ from kubedl.history import rows, sanitizing
 from kubedl.history.creator import creator
 from kubedl.history.event_filter import MOST_WAITING, EventFilter
 from kubedl.history.observation import Observation
-from kubedl.history.observed import EVENTS, NODES, Involved, RecordedMeta
+from kubedl.history.observed import RecordedMeta
+from kubedl.history.observed_pods import EVENTS, NODES, Involved
 from kubedl.history.resource_requests import is_gpu, of_pod
 from kubedl.kube import codec
 from kubedl.training import labels

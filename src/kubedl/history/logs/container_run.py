@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from string import ascii_letters, digits
 
 from kubedl.history.observation import ENDED
-from kubedl.history.observed import RecordedContainerStatus, RecordedPod, Terminated
+from kubedl.history.observed_pods import RecordedContainerStatus, RecordedPod, Terminated
 from kubedl.kube.types.meta import ObjectKey
 
 _USUAL = frozenset(f"-._{ascii_letters}{digits}")

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kubedl.history.logs.container_run import ContainerRun, main_status
-from kubedl.history.observed import PODS, RecordedPod
+from kubedl.history.observed_pods import PODS, RecordedPod
 from kubedl.kube import codec
 from kubedl.kube.client import Client
 from kubedl.kube.errors import ApiError, NotFoundError

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kubedl.history.logs.container_run import ended_runs
-from kubedl.history.observed import RecordedPod
+from kubedl.history.observed_pods import RecordedPod
 from tests.history.builders import decoded_pod, job, pod
 
 NAMES = {"PyTorchJob": "pytorch"}
