@@ -12,6 +12,7 @@ import asyncpg  # type: ignore[import-untyped]
 from sqlalchemy import URL
 
 from kubedl.history.observation import Observation
+from kubedl.history.sinks.upsert import observed_columns
 from kubedl.history.tables import metadata
 from kubedl.history.writer import BATCH
 from kubedl.kube import codec
@@ -30,8 +31,7 @@ def rows_of(observations: Sequence[Observation], cluster: str, family: str) -> R
         if one.body is not None:
             made["job_bodies"] = {**key, "body": codec.encode(one.body).decode()}
         for name, values in made.items():
-            columns = metadata.tables[name].c
-            rows.setdefault(name, []).append(tuple(_ready(values[column.name], family) for column in columns))
+            rows.setdefault(name, []).append(tuple(_ready(values[column], family) for column in _columns(name)))
     return rows
 
 
@@ -40,7 +40,7 @@ async def in_postgresql(url: URL, rows: Rows) -> None:
     connection = await asyncpg.connect(url.set(drivername="postgresql").render_as_string(hide_password=False))
     try:
         for name, values in rows.items():
-            columns = metadata.tables[name].c.keys()
+            columns = _columns(name)
             places = ", ".join(f"${number}" for number in range(1, len(columns) + 1))
             changes = ", ".join(f"{column} = excluded.{column}" for column in columns if column not in KEY)
             statement = f"INSERT INTO {name} ({', '.join(columns)}) VALUES ({places}) "  # noqa: S608 - our tables
@@ -59,7 +59,7 @@ async def in_mysql(url: URL, rows: Rows) -> None:
     )
     try:
         for name, values in rows.items():
-            columns = metadata.tables[name].c.keys()
+            columns = _columns(name)
             places = ", ".join("%s" for _ in columns)
             changes = ", ".join(f"`{column}` = VALUES(`{column}`)" for column in columns if column not in KEY)
             listed = ", ".join(f"`{column}`" for column in columns)
@@ -73,6 +73,10 @@ async def in_mysql(url: URL, rows: Rows) -> None:
 
 
 SCRIPTS: dict[str, Callable[[URL, Rows], Awaitable[None]]] = {"postgresql": in_postgresql, "mysql": in_mysql}
+
+
+def _columns(table: str) -> list[str]:
+    return [column.name for column in observed_columns(metadata.tables[table])]
 
 
 def _ready(value: Any, family: str) -> Any:  # noqa: ANN401 - of any column

@@ -1,6 +1,6 @@
 """The database as a sink: idempotent, monotonic, fenced, and the same on every database."""
 
-from datetime import timedelta
+from datetime import timedelta, timezone
 from typing import Any
 
 import pytest
@@ -49,6 +49,14 @@ async def test_a_job_and_its_pod_are_written(engine: AsyncEngine, cluster: str) 
     assert body.body["spec"]["codeSource"]["repository"] == "https://git.example/code.git"
     [found] = await rows_of(engine, "pods", cluster)
     assert (found.job_uid, found.role, found.node, found.phase) == (row.uid, "worker", "node-1", "Running")
+
+
+async def test_a_time_of_another_zone_is_the_same_moment(engine: AsyncEngine, cluster: str) -> None:
+    """Databases that store no zone get UTC."""
+    sink, local = await claimed(engine, cluster), NOW.astimezone(timezone(timedelta(hours=2)))
+    await sink.write([job_row(job(startTime=local.isoformat()))])
+    [row] = await rows_of(engine, "jobs", cluster)
+    assert (row.started, row.created) == (NOW, NOW)
 
 
 async def test_an_older_state_never_replaces_a_newer_one(engine: AsyncEngine, cluster: str) -> None:

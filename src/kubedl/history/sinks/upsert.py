@@ -4,8 +4,8 @@ A row is replaced by a newer state of the same object, and never by an older one
 closed as Missed: the object was listed after all. A batch has each object once.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from datetime import UTC
 from operator import itemgetter
 from typing import Any
 
@@ -42,8 +42,8 @@ def upsert(table: Table, family: str) -> Upsert:
 
 def _in_postgresql(table: Table) -> Upsert:
     """Send a batch as one array for each column: a third of the time of a statement for each row."""
-    names = [column.name for column in _observed(table)]
-    kinds = {column.name: column.type.compile(_POSTGRESQL) for column in _observed(table)}
+    names = [column.name for column in observed_columns(table)]
+    kinds = {column.name: column.type.compile(_POSTGRESQL) for column in observed_columns(table)}
     bodies = {name for name, kind in kinds.items() if kind == "JSONB"}
     arrays = ", ".join(f"${number}::{_element(kinds[name])}[]" for number, name in enumerate(names, 1))
     values = ", ".join(f"new.{name}::jsonb" if name in bodies else f"new.{name}" for name in names)
@@ -70,7 +70,7 @@ def _in_postgresql(table: Table) -> Upsert:
     return execute
 
 
-def _observed(table: Table) -> list[Column[Any]]:
+def observed_columns(table: Table) -> list[Column[Any]]:
     """Return the columns that observations have; the others keep their values."""
     return [column for column in table.c if not column.info.get("separate")]
 
@@ -82,34 +82,27 @@ def _element(kind: str) -> str:
 
 def _in_mysql(table: Table) -> Upsert:
     """Send a batch as one statement, with values that are ready: SQLAlchemy takes as long again to convert them."""
-    columns = [column.name for column in _observed(table)]
+    columns = [column.name for column in observed_columns(table)]
     compiled = _mysql_statement(table).compile(dialect=_MYSQL, column_keys=columns)
-    statement, names = str(compiled), list(compiled.positiontup or ())
-    pick, kinds = itemgetter(*names), [table.c[name].type for name in names]
-    converted: list[tuple[int, Callable[[Any], Any]]] = [
-        (place, _body) for place, kind in enumerate(kinds) if isinstance(kind, JSON)
-    ]
-    converted += [(place, _without_zone) for place, kind in enumerate(kinds) if isinstance(kind, UtcDateTime)]
+    statement, pick = str(compiled), itemgetter(*(compiled.positiontup or ()))
+    bodies = [name for name in columns if isinstance(table.c[name].type, JSON)]
+    times = [name for name in columns if isinstance(table.c[name].type, UtcDateTime)]
 
     async def execute(connection: AsyncConnection, rows: Rows) -> None:
-        values = [list(pick(row)) for row in rows]
-        for place, convert in converted:
-            for row in values:
-                row[place] = convert(row[place])
-        await connection.exec_driver_sql(statement, [tuple(row) for row in values])
+        for name in bodies:
+            rows = [{**row, name: codec.encode(row[name]).decode()} for row in rows]
+        await connection.exec_driver_sql(statement, [pick(_in_utc(row, times)) for row in rows])
 
     return execute
 
 
-def _body(value: Any) -> str:  # noqa: ANN401 - JSON
-    return codec.encode(value).decode()
-
-
-def _without_zone(value: datetime | None) -> datetime | None:
-    """Return a time as MySQL stores it: in UTC, and without saying so."""
-    if value is None:
-        return None
-    return (value if value.tzinfo is UTC else value.astimezone(UTC)).replace(tzinfo=None)
+def _in_utc(row: Mapping[str, Any], times: Iterable[str]) -> Mapping[str, Any]:
+    """Return the row with times in UTC, which MySQL stores without saying so. Nearly all are: none is copied then."""
+    for name in times:
+        value = row[name]
+        if value is not None and value.tzinfo is not UTC:
+            row = {**row, name: value.astimezone(UTC)}
+    return row
 
 
 def _mysql_statement(table: Table) -> mysql.Insert:
@@ -117,7 +110,7 @@ def _mysql_statement(table: Table) -> mysql.Insert:
     new = statement.inserted
     newer = _newer(table, new)
     # MySQL assigns from left to right, so what the condition reads comes last.
-    others = [column.name for column in _observed(table) if column.name not in (*KEY, *READ_BY_THE_CONDITION)]
+    others = [column.name for column in observed_columns(table) if column.name not in (*KEY, *READ_BY_THE_CONDITION)]
     if "deletion" in table.c:
         others.append("deletion")
     values = [(name, func.if_(newer, new[name], table.c[name])) for name in others]
@@ -128,7 +121,7 @@ def _mysql_statement(table: Table) -> mysql.Insert:
 def _sqlite_statement(table: Table) -> sqlite.Insert:
     statement = sqlite.insert(table)
     new = statement.excluded
-    values = {column.name: new[column.name] for column in _observed(table) if column.name not in KEY}
+    values = {column.name: new[column.name] for column in observed_columns(table) if column.name not in KEY}
     return statement.on_conflict_do_update(index_elements=list(KEY), set_=values, where=_newer(table, new))
 
 
