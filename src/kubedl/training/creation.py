@@ -3,7 +3,7 @@
 It stops at the first rejection. The next plan, from caches that show the created objects, continues from there.
 """
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -15,6 +15,7 @@ from kubedl.runtime.concurrency import AT_ONCE, for_each
 from kubedl.runtime.writer import Writer
 from kubedl.training import auxiliary_objects, pods, services
 from kubedl.training.addons import registry
+from kubedl.training.addons.base import Addon
 from kubedl.training.blocked import BLOCKED, Refusal
 from kubedl.training.kind import AuxiliaryObject
 from kubedl.training.kueue.admission import apply_admission
@@ -35,10 +36,11 @@ async def create(writer: Writer, observed: Observed, decided: Plan) -> tuple[lis
     work, found = list[Make](), list[object]()
     if decided.create_service:
         work.append(partial(writer.create, resource, SERVICES, services.render(kind, job)))
-    work += [partial(_create_pod, writer, observed, creation) for creation in decided.creations]
+    addons = registry.requested(resource)
+    work += [partial(_create_pod, writer, observed, creation, addons) for creation in decided.creations]
     size = PROBE if is_true(resource.status.conditions, BLOCKED) else FIRST_BATCH
     try:
-        await _ensure_prerequisites(writer, observed, decided)
+        await _ensure_prerequisites(writer, observed, decided, addons)
         await _ensure_groups(writer, observed, decided.creations)
         while work:
             batch, work = work[:size], work[size:]
@@ -49,10 +51,9 @@ async def create(writer: Writer, observed: Observed, decided: Plan) -> tuple[lis
     return [one for one in found if isinstance(one, Pod)], None
 
 
-async def _ensure_prerequisites(writer: Writer, observed: Observed, decided: Plan) -> None:
+async def _ensure_prerequisites(writer: Writer, observed: Observed, decided: Plan, addons: Sequence[Addon]) -> None:
     """What pods need. An existing Service implies that the objects exist; what add-ons prepare is always ensured."""
     kind, job = observed.kind, observed.job
-    addons = registry.requested(job.resource)
     for addon in addons:
         await addon.prepare(writer, observed, decided.creations)
     if not decided.create_service:
@@ -80,12 +81,12 @@ async def _ensure(writer: Writer, observed: Observed, companion: AuxiliaryObject
         await writer.client.create(companion.resource, observed.job.namespace, body)
 
 
-async def _create_pod(writer: Writer, observed: Observed, creation: Creation) -> Pod:
+async def _create_pod(writer: Writer, observed: Observed, creation: Creation, addons: Sequence[Addon]) -> Pod:
     replica, attempt, settings = creation.replica, creation.attempt, observed.settings
     kind, job = observed.kind, observed.job
 
     def body() -> pods.Body:
-        pod = pods.render(kind, job, replica, attempt, scope=scope(observed), settings=settings)
+        pod = pods.render(kind, job, replica, attempt, scope=scope(observed), settings=settings, addons=addons)
         if creation.gang is not None:
             creation.gang.join(pod)
         if observed.queue is not None:

@@ -4,7 +4,7 @@ The user's settings have precedence, except for names, KubeDL's labels and the r
 has precedence only in `env`: Kubernetes ranks `envFrom` below every `env`, including the engine's.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kubedl.api.training import RestartScope
@@ -14,6 +14,7 @@ from kubedl.podspec.template import TemplateError
 from kubedl.runtime.ownership import owner_reference
 from kubedl.training import labels, template
 from kubedl.training.addons import registry
+from kubedl.training.addons.base import Addon
 from kubedl.training.job import Job, Replica
 from kubedl.training.kind import Kind
 from kubedl.training.observed import Settings
@@ -21,8 +22,20 @@ from kubedl.training.observed import Settings
 Body = dict[str, Any]
 
 
-def render(kind: Kind, job: Job, replica: Replica, attempt: int, *, scope: RestartScope, settings: Settings) -> Body:
-    """Render the pod. Raises TemplateError for an invalid template."""
+def render(
+    kind: Kind,
+    job: Job,
+    replica: Replica,
+    attempt: int,
+    *,
+    scope: RestartScope,
+    settings: Settings,
+    addons: Iterable[Addon] | None = None,
+) -> Body:
+    """Render the pod. Raises TemplateError for an invalid template.
+
+    A caller that renders many pods of a job determines once which `addons` it asks for.
+    """
     role = job.roles[replica.role]
     given = template.read(role.name, role.template)
     meta = given.get("metadata") or {}
@@ -56,7 +69,7 @@ def render(kind: Kind, job: Job, replica: Replica, attempt: int, *, scope: Resta
         },
         "spec": spec,
     }
-    for addon in registry.requested(job.resource):
+    for addon in registry.requested(job.resource) if addons is None else addons:
         addon.mutate_pod(body, job, settings)
     return body
 

@@ -187,10 +187,10 @@ def _blocked(builder: PlanBuilder) -> _Wait | None:
 
 def _gated(builder: PlanBuilder) -> _Wait | None:
     """Return what an add-on with its own condition waits for, or why pods that others wait for are not created."""
+    closed = {condition.type: condition for condition in builder.status.conditions if condition.status == "True"}
     for kind in registry.conditions():
-        condition = find(builder.status.conditions, kind)
-        if condition is not None and condition.status == "True":
-            return _Wait(kind, condition.message, condition.last_transition_time)
+        if kind in closed:
+            return _Wait(kind, closed[kind].message, closed[kind].last_transition_time)
     gate = next((gate for gate in builder.gates if gate.comes_first), None)
     return _Wait(gate.reason, gate.message) if gate is not None else None
 
