@@ -5,7 +5,6 @@ Run it outside a cluster with --kubeconfig. With leader election, a standby wait
 
 import argparse
 import asyncio
-import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -19,7 +18,7 @@ from kubedl.cron import setup as cron
 from kubedl.datasets import setup as datasets
 from kubedl.entrypoints import cluster_report, policy_flags
 from kubedl.entrypoints.object_metrics import object_metrics
-from kubedl.entrypoints.process import configure_log, until_signalled
+from kubedl.entrypoints.process import collect_seldom, configure_log, until_signalled
 from kubedl.kube import credentials, watch
 from kubedl.kube.client import Client
 from kubedl.kube.kubeconfig import CredentialsError
@@ -58,9 +57,6 @@ GRANTS = (
     ),
 )
 
-# Objects that are decoded from JSON have no cycles, so the collector of cycles has little to find: it looks seldom.
-COLLECT_AFTER = 20_000
-
 log = structlog.get_logger()
 
 
@@ -72,8 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.without_cluster_role and options.efs_file_systems.allowed:
         parser().error("--efs-file-systems requires a ClusterRole: PersistentVolumes are cluster-scoped")
     configure_log(options.log_format, options.log_level)
-    gc.freeze()
-    gc.set_threshold(COLLECT_AFTER)
+    collect_seldom()
     try:
         asyncio.run(_serve(options))
     except CredentialsError as error:

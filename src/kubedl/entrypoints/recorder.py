@@ -15,7 +15,7 @@ from typing import Any
 
 import structlog
 
-from kubedl.entrypoints.process import configure_log, until_signalled
+from kubedl.entrypoints.process import collect_seldom, configure_log, until_signalled
 from kubedl.entrypoints.recorded_kinds import LEASE, recorded_kinds
 from kubedl.entrypoints.recorder_logs import add_options, archiving
 from kubedl.entrypoints.recorder_sinks import UnknownSinkError, sink
@@ -58,6 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run until SIGTERM or SIGINT, or migrate and exit."""
     options = parser().parse_args(arguments)
     configure_log(options.log_format, options.log_level)
+    collect_seldom()
     try:
         asyncio.run(_migrate(options) if options.command == "migrate" else _record(options))
     except BaseExceptionGroup as group:
