@@ -1,0 +1,164 @@
+"""`kubedl submit --wait`: the phases of a job, on a terminal and in a log."""
+
+import io
+import json
+import re
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kubedl.cli import live_phases
+from tests.unit.cli.conftest import Run, ago
+from tests.unit.client.api_server import GROUP, ApiServer, ended, running, until
+
+BASE = ("submit", "pytorch", "--name", "bert", "--image", "i", "--queue", "team-a", "--wait")
+PATH = f"{GROUP}/namespaces/team/pytorchjobs/bert"
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jobs of the stand-in are old; nothing about them lasts too long."""
+    monkeypatch.setattr(live_phases, "LONG", float("inf"))
+
+
+def lives(api: ApiServer, *steps: Callable[[], None]) -> threading.Thread:
+    """Let a job live, step by step, each when the one before has been seen by both watches."""
+
+    def live() -> None:
+        until("watches", lambda: sum(bool(call.query.get("watch")) for call in api.calls) == 2)
+        for step in steps:
+            step()
+
+    thread = threading.Thread(target=live)
+    thread.start()
+    return thread
+
+
+def status(api: ApiServer, state: str, *conditions: str, **fields: Any) -> None:  # noqa: ANN401 - fields of a status
+    told = [{"type": one, "status": "True"} for one in conditions]
+    api.put(PATH, {**api.objects[PATH], "status": {"state": state, "conditions": told, **fields}})
+
+
+def pod(api: ApiServer) -> None:
+    path = api.pod("bert", "master", 0, **running())
+    value = api.objects[path]
+    value["metadata"]["creationTimestamp"] = ago(seconds=0)
+    value["status"]["containerStatuses"][0]["state"]["running"]["startedAt"] = ago(seconds=0)
+    api.put(path, value)
+
+
+def life(api: ApiServer, last: Callable[[], None]) -> threading.Thread:
+    return lives(
+        api,
+        lambda: status(api, "Queuing", ready="0/1", message="3rd in line"),
+        lambda: status(api, "Running", ready="1/1"),
+        lambda: pod(api),
+        last,
+    )
+
+
+def done(api: ApiServer) -> None:
+    status(api, "Succeeded", "Succeeded", ready="1/1")
+
+
+def test_off_a_terminal_each_change_is_a_line(run: Run, api: ApiServer) -> None:
+    thread = life(api, lambda: done(api))
+    answer = run(*BASE)
+    thread.join()
+    assert (answer.code, answer.out) == (0, "pytorchjob/bert created in team\n")
+    *lines, last = answer.err.splitlines()
+    assert last == "pytorchjob/bert succeeded"
+    assert all(re.match(r"\d\d:\d\d:\d\d bert (Queued|Placed|Images|Running)", line) for line in lines), lines
+    told = [line[14:] for line in lines]
+    assert "Queued team-a: 3rd in line" in told
+    assert "Placed 1 of 1 on node-0 after 0s" in told
+    assert any(line.startswith("Images 1 of 1 started") for line in told)
+
+
+def test_a_failure_has_the_exit_code_of_the_replica(run: Run, api: ApiServer) -> None:
+    def fail() -> None:
+        api.pod("bert", "master", 0, **ended(7))
+        status(api, "Failed", "Failed", ready="0/1", message="master 0 failed")
+
+    thread = life(api, fail)
+    answer = run(*BASE, "-o", "json")
+    thread.join()
+    assert answer.code == 7
+    assert "error: bert failed: master 0 failed\n" in answer.err
+    (item,) = json.loads(answer.out)["items"]
+    assert item == {
+        "name": "pytorch/bert",
+        "state": "Failed",
+        "message": "master 0 failed",
+        "exitCode": 7,
+        "code": 7,
+    }
+
+
+def test_the_time_is_over(run: Run, api: ApiServer) -> None:
+    answer = run(*BASE, "--timeout", "0")
+    assert answer.code == 124
+    assert answer.err == "error: bert is not complete after 0 s: no state yet\n  next  kubedl why bert\n"
+    assert PATH in api.objects
+
+
+class _Screen(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_on_a_terminal_lines_are_rewritten(run: Run, api: ApiServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = _Screen()
+    monkeypatch.setattr("sys.stderr", screen)
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("NO_COLOR", "1")
+    thread = life(api, lambda: done(api))
+    assert run(*BASE).code == 0
+    thread.join()
+    drawn = _drawn(screen.getvalue())
+    assert [line.split()[0] for line in drawn] == ["Queued", "Placed", "Images", "Running", "pytorchjob/bert"]
+    assert all("✓" in line for line in drawn[:-1]), drawn
+    assert max(map(len, drawn)) <= 60
+
+
+def _drawn(text: str) -> list[str]:
+    """What a terminal shows after these lines and movements."""
+    lines, row = [""] * 50, 0
+    for part in re.split(r"(\x1b\[\d*[AKJ]|\n)", text):
+        if part == "\n":
+            row += 1
+        elif part.endswith("A") and part.startswith("\x1b"):
+            row -= int(part[2:-1])
+        elif part.endswith("K"):
+            lines[row] = ""
+        elif part.endswith("J"):
+            lines[row:] = [""] * (50 - row)
+        elif part:
+            lines[row] = part
+    return [line for line in lines if line]
+
+
+def test_a_long_phase_is_explained(run: Run, api: ApiServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live_phases, "LONG", 0.0)
+    waits = {"type": "PodsReady", "status": "False", "reason": "KueueNotAvailable", "message": "no Kueue"}
+
+    def queued() -> None:
+        told = {"state": "Queuing", "conditions": [waits], "ready": "0/1"}
+        api.put(PATH, {**api.objects[PATH], "status": told})
+        marks.append(len(api.calls))
+
+    marks: list[int] = []
+
+    def asked() -> bool:
+        """It has read the job that waits, and then asked about its queue."""
+        since = [call.path for call in api.calls[marks[0] :] if call.method == "GET"]
+        return PATH in since and any("/workloads" in path for path in since[since.index(PATH) :])
+
+    thread = lives(api, queued, lambda: until("why", asked), lambda: done(api))
+    answer = run(*BASE)
+    thread.join()
+    assert answer.code == 0
+    why = [line[9:] for line in answer.err.splitlines() if " bert why " in line]
+    assert "bert why The job asks for queue team-a, and Kueue is not installed." in why, answer.err
