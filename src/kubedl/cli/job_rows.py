@@ -30,9 +30,9 @@ def columns(*, namespaces: bool, wide: bool, watched: bool = False) -> list[Colu
     if not watched:
         found.append(Column("AGE", right=True, paint=lambda terminal, text: terminal.paint(text, "dim")))
     if wide:
-        nodes = [] if watched else [Column("NODES", rank=6)]  # they are of pods, which are not watched
+        nodes = [] if watched else [Column("NODES", rank=7)]  # they are of pods, which are not watched
         found += [Column("USER", rank=5), *nodes, Column("RESTARTS", right=True, rank=4)]
-        found.append(Column("MODEL-VERSION", rank=1))
+        found.append(Column("MODEL-VERSION", rank=6))
     found.append(Column("WHAT"))
     if namespaces:
         found.insert(0, Column("NAMESPACE"))

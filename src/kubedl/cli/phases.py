@@ -147,8 +147,9 @@ def lines(terminal: Terminal, found: Sequence[Phase], why: str, turn: int) -> li
         passed = precise(one.seconds) if one.seconds is not None else ""
         head = f"  {one.name:9}"
         text = _cut(printable(one.text), terminal, len(head) + 11)
-        line = f"{head}  {terminal.paint(mark, COLORS[one.state])} {terminal.paint(f'{passed:>6}', 'dim')}  {text}"
-        texts.append(line.rstrip())
+        begin = f"{head}  {terminal.paint(mark, COLORS[one.state])}"
+        tail = f" {' ' * (6 - len(passed))}{terminal.paint(passed, 'dim')}  {text}".rstrip() if passed or text else ""
+        texts.append(begin + tail)
         if why and one is current(found):
             texts.append(f"  {'':9}    {terminal.paint(_cut(printable(why), terminal, 15), 'dim')}")
     return texts

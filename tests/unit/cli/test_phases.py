@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from kubedl.cli import live_phases
+from kubedl.cli.phases import Phase, phases
 from tests.unit.cli.conftest import Run, ago
 from tests.unit.client.api_server import GROUP, ApiServer, ended, running, until
 
@@ -18,13 +19,22 @@ PATH = f"{GROUP}/namespaces/team/pytorchjobs/bert"
 
 
 @pytest.fixture(autouse=True)
-def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Jobs of the stand-in are old; nothing about them lasts too long."""
+def seen(monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, str]]:
+    """The phases and states that the command has seen. Nothing lasts too long, though jobs of the stand-in are old."""
+    found: set[tuple[str, str]] = set()
+
+    def looked(*arguments: Any) -> list[Phase]:  # noqa: ANN401 - those of phases
+        made = phases(*arguments)
+        found.update((one.name, one.state) for one in made)
+        return made
+
+    monkeypatch.setattr(live_phases, "phases", looked)
     monkeypatch.setattr(live_phases, "LONG", float("inf"))
+    return found
 
 
 def lives(api: ApiServer, *steps: Callable[[], None]) -> threading.Thread:
-    """Let a job live, step by step, each when the one before has been seen by both watches."""
+    """Let a job live, step by step, as soon as it is watched."""
 
     def live() -> None:
         until("watches", lambda: sum(bool(call.query.get("watch")) for call in api.calls) == 2)
@@ -49,12 +59,14 @@ def pod(api: ApiServer) -> None:
     api.put(path, value)
 
 
-def life(api: ApiServer, last: Callable[[], None]) -> threading.Thread:
+def life(api: ApiServer, seen: set[tuple[str, str]], last: Callable[[], None]) -> threading.Thread:
+    """A job that waits in a queue, runs, and ends as it is told when all that has been seen."""
     return lives(
         api,
         lambda: status(api, "Queuing", ready="0/1", message="3rd in line"),
         lambda: status(api, "Running", ready="1/1"),
         lambda: pod(api),
+        lambda: until("containers seen", lambda: ("Images", "done") in seen),
         last,
     )
 
@@ -63,8 +75,8 @@ def done(api: ApiServer) -> None:
     status(api, "Succeeded", "Succeeded", ready="1/1")
 
 
-def test_off_a_terminal_each_change_is_a_line(run: Run, api: ApiServer) -> None:
-    thread = life(api, lambda: done(api))
+def test_off_a_terminal_each_change_is_a_line(run: Run, api: ApiServer, seen: set[tuple[str, str]]) -> None:
+    thread = life(api, seen, lambda: done(api))
     answer = run(*BASE)
     thread.join()
     assert (answer.code, answer.out) == (0, "pytorchjob/bert created in team\n")
@@ -77,12 +89,12 @@ def test_off_a_terminal_each_change_is_a_line(run: Run, api: ApiServer) -> None:
     assert any(line.startswith("Images 1 of 1 started") for line in told)
 
 
-def test_a_failure_has_the_exit_code_of_the_replica(run: Run, api: ApiServer) -> None:
+def test_a_failure_has_the_exit_code_of_the_replica(run: Run, api: ApiServer, seen: set[tuple[str, str]]) -> None:
     def fail() -> None:
         api.pod("bert", "master", 0, **ended(7))
         status(api, "Failed", "Failed", ready="0/1", message="master 0 failed")
 
-    thread = life(api, fail)
+    thread = life(api, seen, fail)
     answer = run(*BASE, "-o", "json")
     thread.join()
     assert answer.code == 7
@@ -109,12 +121,14 @@ class _Screen(io.StringIO):
         return True
 
 
-def test_on_a_terminal_lines_are_rewritten(run: Run, api: ApiServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_a_terminal_lines_are_rewritten(
+    run: Run, api: ApiServer, seen: set[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     screen = _Screen()
     monkeypatch.setattr("sys.stderr", screen)
     monkeypatch.setenv("COLUMNS", "60")
     monkeypatch.setenv("NO_COLOR", "1")
-    thread = life(api, lambda: done(api))
+    thread = life(api, seen, lambda: done(api))
     assert run(*BASE).code == 0
     thread.join()
     drawn = _drawn(screen.getvalue())

@@ -229,7 +229,10 @@ class TestSend:
         api.refusals[f"POST {GROUP}/namespaces/team/pytorchjobs"] = (422, body)
         answer = run("submit", "pytorch", *BASE, *flags)
         assert answer.code == code
-        assert answer.err == "error: cannot create pytorchjob/bert\n  why   spec.x: bad\n        spec.y: worse\n"
+        assert answer.err == (
+            "error: cannot create pytorchjob/bert\n  why   spec.x: bad\n        spec.y: worse\n"
+            "  next  correct this, and repeat the command\n"
+        )
 
     def test_waiting_ends_with_the_exit_code_of_the_job(
         self, run: Run, api: ApiServer, monkeypatch: pytest.MonkeyPatch
