@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import jsonschema
+import jsonschema  # type: ignore[import-untyped]
 import pytest
 
 from kubedl.cli.phases import lines, phases
@@ -65,7 +65,11 @@ def _cluster(api: ApiServer) -> None:
 
 
 def _jobs(api: ApiServer) -> None:
-    container = {"name": "pytorch", "image": "team/torch:2.6", "command": ["torchrun", "train.py", "--epochs", "90"]}
+    container: dict[str, Any] = {
+        "name": "pytorch",
+        "image": "team/torch:2.6",
+        "command": ["torchrun", "train.py", "--epochs", "90"],
+    }
     container |= {"resources": {"requests": {"cpu": "16", "memory": "200Gi"}, "limits": {GPU: "8"}}}
     template = {"spec": {"containers": [container]}}
     roles = {"Master": {"replicas": 1, "template": template}, "Worker": {"replicas": 3, "template": template}}
