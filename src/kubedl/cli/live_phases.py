@@ -5,17 +5,13 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 import click
 
 from kubedl.cli.durations import precise
-from kubedl.cli.phases import RUNNING, Phase, current, lines, phases
+from kubedl.cli.phases import RUNNING, Observed, Phase, current, lines
 from kubedl.cli.terminal import Terminal, printable
 from kubedl.client import Job, KubedlError, NotFound, TrainingClient, WaitTimeout
-
-if TYPE_CHECKING:
-    from kubedl.client.job_follow import JobState
 
 LONG = 60.0  # seconds of a phase after which it is asked why
 QUICK, SLOW = 0.2, 5.0  # seconds between two looks, on a terminal and elsewhere
@@ -25,7 +21,7 @@ def wait_with_phases(client: TrainingClient, name: str, timeout: float | None, k
     """Wait until a job succeeds. `keep` is told what was last seen of it; raises what a wait raises."""
     terminal = Terminal.of(sys.stderr, "auto", os.environ)
     view: Screen | Log = Screen(terminal) if terminal.width is not None else Log()
-    reason = Reason(client, name)
+    reason, observed = Reason(client, name), Observed()
     last: Job | None = None
     try:
         for state in client.follow_job(name, timeout=timeout, tick=QUICK if terminal.width is not None else SLOW):
@@ -33,7 +29,8 @@ def wait_with_phases(client: TrainingClient, name: str, timeout: float | None, k
                 raise NotFound(f"{name} was deleted while it was waited for", "", ("kubedl history get",))
             last = state.job
             keep(last)
-            _show(view, reason, state, last)
+            found = observed.phases(last, state.pods, datetime.now(UTC))
+            view.show(last.name, found, reason.of(last, current(found)))
             if last.is_succeeded:
                 return last
             if last.is_failed:
@@ -43,11 +40,6 @@ def wait_with_phases(client: TrainingClient, name: str, timeout: float | None, k
     seen = last.state if last is not None and last.state else "no state yet"
     short = name.rpartition("/")[2]
     raise WaitTimeout(f"{short} is not complete after {timeout:g} s: {seen}", last, (f"kubedl why {short}",))
-
-
-def _show(view: "Screen | Log", reason: "Reason", state: "JobState", job: Job) -> None:
-    found = phases(job, state.pods, datetime.now(UTC))
-    view.show(job.name, found, reason.of(job, current(found)))
 
 
 class Reason:

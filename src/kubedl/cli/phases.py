@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 Pods = Sequence[Mapping[str, Any]]
 QUEUED, PLACED, IMAGES, RUNNING, MODEL = "Queued", "Placed", "Images", "Running", "Model"
+BEFORE = (QUEUED, PLACED, IMAGES)
+STARTED = ("Running", "Succeeded", "Failed")
 MARKS = {"done": "✓", "failed": "✗", "to come": "·"}
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 COLORS = {"done": "green", "failed": "red", "now": "yellow", "to come": "dim"}
@@ -49,6 +51,24 @@ def phases(job: "Job", pods: Pods | None, now: datetime) -> list[Phase]:
         version = job.status.get("modelVersionName")
         found.append(Phase(MODEL, "done" if version else "to come", None, f"{model}, {version or 'when it is done'}"))
     return found
+
+
+class Observed:
+    """Phases of a job that is observed: pods that end one by one, or are deleted, undo no phase."""
+
+    def __init__(self) -> None:
+        self._whole: Pods | None = None  # the pods when all of them had started
+
+    def phases(self, job: "Job", pods: Pods | None, now: datetime) -> list[Phase]:
+        """Return the phases of a job in order."""
+        found = phases(job, pods, now)
+        if job.state not in STARTED:
+            self._whole = None  # another attempt
+        elif all(one.state == "done" for one in found if one.name in BEFORE):
+            self._whole = pods
+        elif self._whole is not None:
+            return phases(job, self._whole, now)
+        return found
 
 
 def current(found: Sequence[Phase]) -> Phase:

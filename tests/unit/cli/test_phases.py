@@ -5,12 +5,14 @@ import json
 import re
 import threading
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from kubedl.cli import live_phases
-from kubedl.cli.phases import Phase, phases
+from kubedl.cli.phases import Observed, Phase
+from kubedl.client import Job
 from tests.unit.cli.conftest import Run, ago
 from tests.unit.client.api_server import GROUP, ApiServer, ended, running, until
 
@@ -23,12 +25,14 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, str]]:
     """The phases and states that the command has seen. Nothing lasts too long, though jobs of the stand-in are old."""
     found: set[tuple[str, str]] = set()
 
+    look = Observed.phases
+
     def looked(*arguments: Any) -> list[Phase]:  # noqa: ANN401 - those of phases
-        made = phases(*arguments)
+        made = look(*arguments)
         found.update((one.name, one.state) for one in made)
         return made
 
-    monkeypatch.setattr(live_phases, "phases", looked)
+    monkeypatch.setattr(Observed, "phases", looked)
     monkeypatch.setattr(live_phases, "LONG", float("inf"))
     return found
 
@@ -152,6 +156,25 @@ def _drawn(text: str) -> list[str]:
         elif part:
             lines[row] = part
     return [line for line in lines if line]
+
+
+def test_pods_that_end_undo_no_phase() -> None:
+    """Only another attempt starts anew."""
+    now = datetime(2026, 1, 1, 12, tzinfo=UTC)
+    meta = {"name": "bert", "creationTimestamp": "2026-01-01T11:50:00Z"}
+    roles = {"pytorchReplicaSpecs": {"Worker": {"replicas": 1}}}
+    began = {"running": {"startedAt": "2026-01-01T11:52:00Z"}}
+    pod = {"metadata": {**meta}, "spec": {"nodeName": "n"}, "status": {"containerStatuses": [{"state": began}]}}
+
+    def states(state: str, pods: list[Any]) -> list[str]:
+        job = Job.of({"kind": "PyTorchJob", "metadata": meta, "spec": roles, "status": {"state": state}})
+        return [one.state for one in observed.phases(job, pods, now)]
+
+    observed = Observed()
+    assert states("Running", [pod]) == ["done", "done", "now"]
+    assert states("Running", []) == ["done", "done", "now"]
+    assert states("Restarting", []) == ["now", "to come", "to come"]
+    assert states("Running", []) == ["now", "to come", "to come"]
 
 
 def test_a_long_phase_is_explained(run: Run, api: ApiServer, monkeypatch: pytest.MonkeyPatch) -> None:
