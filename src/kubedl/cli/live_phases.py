@@ -4,32 +4,38 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import click
 
 from kubedl.cli.durations import precise
-from kubedl.cli.phases import RUNNING, Observed, Phase, current, lines
+from kubedl.cli.phases import RUNNING, Observed, Phase, Pods, current, lines
+from kubedl.cli.progress import STEP, Progress, parse, rank_zero
 from kubedl.cli.terminal import Terminal, printable
 from kubedl.client import Job, KubedlError, NotFound, TrainingClient, WaitTimeout
+from kubedl.client.log_reader import LogOptions
 
 LONG = 60.0  # seconds of a phase after which it is asked why
+READ_EVERY = 5.0  # seconds between two looks at what the program prints
+LINES = 50  # that are read of it
 QUICK, SLOW = 0.2, 5.0  # seconds between two looks, on a terminal and elsewhere
 
 
 def wait_with_phases(client: TrainingClient, name: str, timeout: float | None, keep: Callable[[Job], None]) -> Job:
     """Wait until a job succeeds. `keep` is told what was last seen of it; raises what a wait raises."""
     terminal = Terminal.of(sys.stderr, "auto", os.environ)
-    view: Screen | Log = Screen(terminal) if terminal.width is not None else Log()
-    reason, observed = Reason(client, name), Observed()
+    is_live = terminal.width is not None
+    view: Screen | Log = Screen(terminal) if is_live else Log()
+    reason, observed, printed = Reason(client, name), Observed(), Printed(client, name)
     last: Job | None = None
     try:
-        for state in client.follow_job(name, timeout=timeout, tick=QUICK if terminal.width is not None else SLOW):
+        for state in client.follow_job(name, timeout=timeout, tick=QUICK if is_live else SLOW):
             if state.job is None:
                 raise NotFound(f"{name} was deleted while it was waited for", "", ("kubedl history get",))
             last = state.job
             keep(last)
-            found = observed.phases(last, state.pods, datetime.now(UTC))
+            found = printed.added(observed.phases(last, state.pods, datetime.now(UTC)), state.pods or (), bar=is_live)
             view.show(last.name, found, reason.of(last, current(found)))
             if last.is_succeeded:
                 return last
@@ -66,6 +72,39 @@ class Reason:
             except KubedlError:
                 self._text = ""  # the phases say enough
         return self._text
+
+
+class Printed:
+    """Reads how far the program is, from the last lines of rank 0, every few seconds while the job runs."""
+
+    def __init__(self, client: TrainingClient, name: str) -> None:
+        self._client = client
+        self._name = name
+        self._read = 0.0
+        self._found: Progress | None = None
+        self._told = -1
+        self._text = ""
+
+    def added(self, found: Sequence[Phase], pods: Pods, *, bar: bool) -> list[Phase]:
+        """Return the phases, with progress at the one that runs. In a log it is told by steps."""
+        last = current(found)
+        replica = rank_zero(pods) if last.name == RUNNING and last.state == "now" else ""
+        if replica and time.monotonic() - self._read > READ_EVERY:
+            self._read = time.monotonic()
+            self._found = self._asked(replica) or self._found
+        if not replica or self._found is None:
+            return list(found)
+        step = self._found.percent // STEP
+        if not bar and step != self._told:
+            self._told, self._text = step, self._found.text(last.seconds or 0.0, bar=False)
+        text = self._found.text(last.seconds or 0.0, bar=True) if bar else self._text
+        return [replace(one, text=text) if one is last else one for one in found]
+
+    def _asked(self, replica: str) -> Progress | None:
+        try:
+            return parse(self._client.get_job_logs(self._name, wanted=(replica,), options=LogOptions("", LINES)))
+        except KubedlError:
+            return None  # the phase says enough
 
 
 class Screen:

@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,6 +16,7 @@ from tests.unit.client.api_server import ApiServer, until
 from tests.unit.client.conftest import client  # noqa: F401 - a fixture
 
 JOBS = JobSelection("team")
+AT_ONCE = 40.0  # seconds, on a busy machine; a watch that says nothing is taken for broken after 70
 
 
 @pytest.fixture
@@ -38,8 +40,10 @@ def watched(run: Run, api: ApiServer, monkeypatch: pytest.MonkeyPatch) -> Callab
 
         thread = threading.Thread(target=change_then)
         thread.start()
+        began = time.monotonic()
         answer = run("list", "-w", *words)
         thread.join()
+        assert time.monotonic() - began < AT_ONCE, "the watch did not tell; a list after it broke did"
         return answer
 
     return watched

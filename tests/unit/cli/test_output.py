@@ -10,7 +10,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,8 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 
-from kubedl.cli.phases import lines, phases
+from kubedl.cli.phases import RUNNING, Phase, lines, phases
+from kubedl.cli.progress import Progress
 from kubedl.cli.terminal import Terminal
 from kubedl.client import Job
 from kubedl.entrypoints import command
@@ -42,6 +43,13 @@ COMMANDS = {
     "serve-list": ("serve", "list"),
     "queue-list": ("queue", "list"),
 }
+EMPTY = (
+    ("list", "--state", "nothing"),
+    ("serve", "list", "-n", "empty"),
+    ("queue", "list", "-n", "empty"),
+    ("top", "node", "nothing"),
+    ("get", "nothing"),
+)
 FOR_PROGRAMS = {
     ("list", "-o", "json"): "JobSummaryList",
     ("get", "clip-ft", "-o", "json"): "KubernetesObject",
@@ -62,6 +70,8 @@ def _cluster(api: ApiServer) -> None:
     _nodes_and_pods(api)
     _services(api)
     _queues(api)
+    metrics = "GET /apis/metrics.k8s.io/v1beta1/namespaces/team/pods"
+    api.refusals[metrics] = (404, {"kind": "Status", "reason": "NotFound", "code": 404, "message": "no metrics server"})
 
 
 def _jobs(api: ApiServer) -> None:
@@ -194,6 +204,8 @@ def test_phases_are_as_they_were_looked_at() -> None:
     def drawn(width: int, color: str) -> str:
         terminal = Terminal(io.StringIO(), width, color == "always")
         parts = [lines(terminal, phases(job, pods, NOW), why, 2) for job, pods, why in _lives()]
+        told = Progress(1200, 5000, (("loss", "0.81"),)).text(250.0, bar=True)
+        parts.append(lines(terminal, [Phase(RUNNING, "now", 250.0, told)], "", 2))
         return "\n\n".join("\n".join(part) for part in parts) + "\n"
 
     _compare("submit-wait", drawn)
@@ -273,21 +285,21 @@ def _strict(definitions: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.usefixtures("_cluster")
 def test_standard_output_holds_data_only(api: ApiServer) -> None:
-    """With standard error closed, what is printed is the same, and the exit code too."""
-    where = ("-n", "team", "--server", api.url)
-    program = "import sys; from kubedl.entrypoints.command import main; [main(w) for w in {words!r}]"
-    words = [[*command_words, *where] for command_words in (*COMMANDS.values(), ("list", "--state", "nothing"))]
-    code = program.format(words=words)
-    results = []
-    for shell in ('exec "$0" -c "$1"', 'exec "$0" -c "$1" 2>&-'):
-        done = subprocess.run(
-            ["/bin/sh", "-c", shell, sys.executable, code],
-            env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        results.append((done.returncode, done.stdout))
-    assert results[0] == results[1]
-    assert results[0][0] == 0
-    assert "no such jobs" not in results[0][1]
+    """With standard error closed the same is printed, and nothing by commands that have only words to say."""
+    answers = [_printed(api, COMMANDS.values(), ""), _printed(api, (*COMMANDS.values(), *EMPTY), "2>&-")]
+    assert answers[0] == answers[1]
+    assert answers[0][0] == 0
+
+
+def _printed(api: ApiServer, commands: Iterable[tuple[str, ...]], closed: str) -> tuple[int, str]:
+    """Run commands in a process of their own."""
+    words = [[*one, "--server", api.url, *(() if "-n" in one else ("-n", "team"))] for one in commands]
+    code = f"from kubedl.entrypoints.command import main; [main(one) for one in {words!r}]"
+    done = subprocess.run(
+        ["/bin/sh", "-c", f'exec "$0" -c "$1" {closed}', sys.executable, code],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout

@@ -12,6 +12,7 @@ import pytest
 
 from kubedl.cli import live_phases
 from kubedl.cli.phases import Observed, Phase
+from kubedl.cli.progress import parse
 from kubedl.client import Job
 from tests.unit.cli.conftest import Run, ago
 from tests.unit.client.api_server import GROUP, ApiServer, ended, running, until
@@ -175,6 +176,36 @@ def test_pods_that_end_undo_no_phase() -> None:
     assert states("Running", []) == ["done", "done", "now"]
     assert states("Restarting", []) == ["now", "to come", "to come"]
     assert states("Running", []) == ["now", "to come", "to come"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "text"),
+    [
+        (["hello", "progress 1200/5000 loss=0.81 lr=1e-4"], "progress 1200/5000  24 %  loss 0.81  lr 1e-4  3m left"),
+        (["progress 1/2", "progress 2/2"], "progress 2/2  100 %"),
+        (["progress 0/9"], "progress 0/9  0 %"),
+        (["progress 3/2", "progress x/2", "progress 1", "progress 1/0", "in progress 1/2"], ""),
+    ],
+)
+def test_progress_is_what_the_last_line_says(lines: list[str], text: str) -> None:
+    found = parse(lines)
+    assert (found.text(60.0, bar=False) if found is not None else "") == text
+
+
+def test_progress_of_rank_zero_is_told(run: Run, api: ApiServer, seen: set[tuple[str, str]]) -> None:
+    api.logs["bert-master-0"] = ["2026-01-01T00:00:01Z progress 24/100 loss=0.81\n"]
+
+    def read() -> bool:
+        return any(call.path.endswith("bert-master-0/log") for call in api.calls)
+
+    def read_then_done() -> None:
+        until("a look at the log", read)
+        done(api)
+
+    thread = life(api, seen, read_then_done)
+    answer = run(*BASE)
+    thread.join()
+    assert re.search(r"bert Running progress 24/100  24 %  loss 0.81  \S+ left\n", answer.err), answer.err
 
 
 def test_a_long_phase_is_explained(run: Run, api: ApiServer, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,5 +24,6 @@ def create_with_code(client: TrainingClient, manifest: dict[str, Any], code: Cod
     names, secret = files_of(directory)
     size = sum((directory / name).stat().st_size for name in names)
     left = f"; left out, as they look like keys: {', '.join(secret[:5])}" if secret else ""
-    click.echo(f"ships {len(names)} files, {size // 1024 + 1} KiB, of {directory.resolve().name}{left}", err=True)
+    count = f"{len(names)} file{'s' if len(names) != 1 else ''}"
+    click.echo(f"ships {count}, {size // 1024 + 1} KiB, of {directory.resolve().name}{left}", err=True)
     return client.run_directory(manifest, directory, list(code.command))
