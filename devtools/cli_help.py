@@ -32,6 +32,7 @@ def describe_cli() -> str:
         "| 0 | the job succeeded | done |\n"
         "| 1 to 255 | the exit code of the replica that failed first; 1 if no container has one | 1: refused |\n"
         "| 2 | wrong use: nothing was sent | wrong use |\n"
+        "| 3 | | `submit --check`: would wait, or cannot be told; `why`: the cause cannot be told |\n"
         "| 124 | `--timeout` passed | |\n"
         "| 125 | kubedl itself failed: no connection, no such job | |\n"
         "| 126 | the API server refused the job | |\n"

@@ -12,6 +12,7 @@ from devtools.gang_matrix import describe_gangs
 from devtools.kind_pages import describe_each_kind
 from devtools.kinds import describe_kinds
 from devtools.metrics import describe_metrics
+from devtools.output_schema import output_schema
 from devtools.reasons import describe_reasons
 from devtools.tables import table
 from devtools.values import describe_values
@@ -53,6 +54,7 @@ def pages(root: Path) -> dict[Path, str]:
     texts |= {f"kinds/{name}": text for name, text in describe_each_kind().items()}
     made = {f"reference/{name}": text for name, text in texts.items()} | {"troubleshooting/reasons": describe_reasons()}
     files = {root / "docs" / f"{name}.md": _noticed(text) for name, text in made.items()}
+    files[root / "docs" / "reference" / "cli-output.json"] = output_schema()
     cli = root / "src" / "kubedl" / "cli"
     files[cli / "submit" / "kinds.json"] = kinds_of_submit()
     return files | {cli / "help" / name: text for name, text in static_help().items()}

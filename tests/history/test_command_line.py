@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from kubedl.history.sink import Epoch
 from kubedl.history.sinks.database import DatabaseSink
 from tests.history.builders import job, job_row, pod, pod_row
+from tests.unit.client.api_server import ApiServer, serving
 
 ROOT = Path(__file__).parents[2]
 
@@ -38,6 +39,27 @@ async def test_deleted_jobs_are_listed_and_shown(engine: AsyncEngine, database_u
     assert (long.returncode, long.stderr.splitlines()[0]) == (1, "error: the history cannot answer that")
 
 
+async def test_a_list_with_jobs_that_are_gone(engine: AsyncEngine, database_url: str, cluster: str) -> None:
+    sink = DatabaseSink(engine, cluster)
+    await sink.claim(Epoch("lease", 0, "me"))
+    gone = job("clip", namespace="team-a", state="Failed", user="ada")
+    await sink.write([job_row(job("bert", namespace="team-a")), job_row(gone, deleted=True)])
+    with serving(ApiServer()) as api:
+        api.job("bert", namespace="team-a", status={"state": "Running", "ready": "1/1"})
+
+        async def rows(*words: str) -> dict[str, list[str]]:
+            done = await _kubedl(database_url, cluster, "list", "--server", api.url, "--no-headers", *words)
+            assert done.returncode == 0, done.stderr
+            return {line.split()[0]: line.split()[1:4] for line in done.stdout.splitlines()}
+
+        both = {"bert": ["pytorch", "Running", "1/1"], "clip": ["pytorch", "Failed", "gone"]}
+        assert await rows("--history") == both
+        assert await rows("--history", "-T", "pytorch", "--state", "failed,queuing") == {"clip": both["clip"]}
+        assert await rows("--history", "--by", "ada") == {"clip": both["clip"]}
+        assert await rows("--history", "-T", "tf") == {}
+        assert await rows() == {"bert": both["bert"]}
+
+
 async def test_what_is_not_there(database_url: str, cluster: str) -> None:
     missing = await _history(database_url, cluster, "get", "nothing")
     assert (missing.returncode, missing.stdout) == (1, "")
@@ -46,14 +68,19 @@ async def test_what_is_not_there(database_url: str, cluster: str) -> None:
 
 
 async def _history(url: str, cluster: str, *words: str) -> subprocess.CompletedProcess[str]:
+    return await _kubedl(url, cluster, "history", *words)
+
+
+async def _kubedl(url: str, cluster: str, *words: str) -> subprocess.CompletedProcess[str]:
     return await asyncio.to_thread(
         subprocess.run,
-        [sys.executable, "-m", "kubedl.entrypoints.command", "-n", "team-a", "history", *words],
+        [sys.executable, "-m", "kubedl.entrypoints.command", "-n", "team-a", *words],
         env={
             "PYTHONPATH": str(ROOT / "src"),
             "KUBEDL_HISTORY_DATABASE": url,
             "KUBEDL_HISTORY_CLUSTER": cluster,
             "PATH": "/usr/bin:/bin",
+            "XDG_CACHE_HOME": "/nonexistent",
         },
         capture_output=True,
         text=True,

@@ -21,6 +21,7 @@ def exit_code_of(
     translated: Callable[[Sequence[str]], Sequence[str]] = lambda words: words,
 ) -> int:
     """Run a command, whose words may have to be translated; errors are printed to standard error."""
+    _open_closed_streams()
     try:
         with group.make_context(PROGRAM, list(translated(arguments))) as ctx:
             result = group.invoke(ctx)
@@ -39,6 +40,13 @@ def exit_code_of(
         _print_failure(error, debug="--debug" in arguments)
         return REFUSED
     return result if isinstance(result, int) else 0
+
+
+def _open_closed_streams() -> None:
+    """Replace streams that were closed before the start: `2>&-` asks for silence, not for a failure."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - until the end
 
 
 def print_error(what: str, why: str = "", steps: Sequence[str] = ()) -> None:

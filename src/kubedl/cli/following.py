@@ -4,6 +4,7 @@ import queue
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 import click
@@ -15,34 +16,72 @@ from kubedl.cli.terminal import printable
 from kubedl.client import Job, TrainingClient
 
 
-def wait_for_all(settings: Settings, names: Sequence[str], state: str, timeout: float | None, *, any_of: bool) -> int:
+@dataclass(frozen=True)
+class Waited:
+    """What is waited for, and how the wait is shown."""
+
+    state: str
+    timeout: float | None = None
+    any_of: bool = False  # the first of several jobs counts
+    form: str = ""  # json or yaml: print how it ended
+    shows_phases: bool = False
+
+
+@dataclass
+class Waiting:
+    """One job that is waited for: the last that was seen of it, and the code that it gives the command."""
+
+    name: str
+    job: Job | None = None
+    code: int = failures.OWN_FAILURE
+
+
+def wait_for_all(settings: Settings, names: Sequence[str], wanted: Waited) -> int:
     """Wait for jobs, and return the highest exit code; with `any_of`, that of the first job."""
-    answers: queue.Queue[int] = queue.Queue()
+    answers: queue.Queue[Waiting] = queue.Queue()
     with settings.client() as client:
         for name in names:
-            arguments = (client, name, state, timeout, answers.put)
+            arguments = (client, Waiting(name), wanted, len(names) == 1, answers.put)
             threading.Thread(target=_wait_in_thread, args=arguments, daemon=True).start()
         try:
-            codes = [answers.get() for _ in (names[:1] if any_of else names)]
+            ended = [answers.get() for _ in (names[:1] if wanted.any_of else names)]
         except KeyboardInterrupt:
             return detached(names)
-    return max(codes)
+    if wanted.form:
+        from kubedl.cli.outputs import results  # noqa: PLC0415 - people read text
+        from kubedl.cli.structured import print_object  # noqa: PLC0415
+
+        print_object(results([(one.name, one.job, one.code) for one in ended]), wanted.form)
+    return max(one.code for one in ended)
 
 
 def _wait_in_thread(
-    client: TrainingClient, name: str, state: str, timeout: float | None, done: Callable[[int], None]
+    client: TrainingClient, waiting: Waiting, wanted: Waited, is_only: bool, done: Callable[[Waiting], None]
 ) -> None:
-    code = failures.OWN_FAILURE
+    def run() -> None:
+        if wanted.shows_phases and is_only:
+            from kubedl.cli.live_phases import wait_with_phases  # noqa: PLC0415 - `wait` needs none
+
+            waiting.job = job = wait_with_phases(client, waiting.name, wanted.timeout, lambda job: _keep(waiting, job))
+            click.echo(ending(job), err=True)
+        else:
+            wait_for(client, waiting, wanted.state, wanted.timeout)
+
     try:
-        code = failures.code_of_job(lambda: wait_for(client, name, state, timeout))
+        waiting.code = failures.code_of_job(run)
     finally:
-        done(code)
+        done(waiting)
 
 
-def wait_for(client: TrainingClient, name: str, state: str, timeout: float | None) -> Job:
+def _keep(waiting: Waiting, job: Job) -> None:
+    waiting.job = job
+
+
+def wait_for(client: TrainingClient, waiting: Waiting, state: str, timeout: float | None) -> Job:
     """Wait for one job; every change is a line on standard error."""
     changes = Changes()
-    job = client.wait_for_job_status(name, (state,), timeout=timeout, callbacks=(changes.say,))
+    callbacks = (changes.say, lambda job: _keep(waiting, job))
+    waiting.job = job = client.wait_for_job_status(waiting.name, (state,), timeout=timeout, callbacks=callbacks)
     if job.is_succeeded:
         click.echo(ending(job), err=True)
     return job

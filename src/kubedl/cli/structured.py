@@ -18,6 +18,13 @@ def print_list(jobs: "Sequence[JobSummary]", form: str) -> None:
     print_object({"apiVersion": API_VERSION, "kind": "JobSummaryList", "items": items}, form)
 
 
+def print_line(kind: str, **fields: object) -> None:
+    """Print an object on one line, for a stream of them."""
+    from kubedl.kube import codec  # noqa: PLC0415
+
+    sys.stdout.write(codec.encode({"apiVersion": API_VERSION, "kind": kind, **fields}).decode() + "\n")
+
+
 def print_object(value: Mapping[str, Any], form: str) -> None:
     """Print an object."""
     if form == "yaml":

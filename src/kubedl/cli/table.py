@@ -23,16 +23,29 @@ def render(
     terminal: Terminal, columns: Sequence[Column], rows: Sequence[Sequence[str]], *, headers: bool = True
 ) -> list[str]:
     """Return the lines. The last column is cut with … if the terminal is too narrow; all others are whole."""
-    cells = [[printable(cell) for cell in row] for row in rows]
-    widths = [
-        max([len(column.title) if headers else 0, *(len(row[place]) for row in cells)])
-        for place, column in enumerate(columns)
-    ]
-    shown = _shown(terminal, columns, widths)
-    lines = (
-        [_line(terminal, columns, widths, shown, [column.title for column in columns], title=True)] if headers else []
-    )
-    return lines + [_line(terminal, columns, widths, shown, row) for row in cells]
+    return GrowingTable(terminal, columns).lines(rows, headers=headers)
+
+
+class GrowingTable:
+    """A table whose rows come by and by: a column is as wide as its widest cell so far."""
+
+    def __init__(self, terminal: Terminal, columns: Sequence[Column]) -> None:
+        self._terminal = terminal
+        self._columns = columns
+        self._widths = [0] * len(columns)
+
+    def lines(self, rows: Sequence[Sequence[str]], *, headers: bool = False) -> list[str]:
+        """Return the next lines."""
+        terminal, columns = self._terminal, self._columns
+        titles = [column.title for column in columns]
+        cells = [[printable(cell) for cell in row] for row in rows]
+        self._widths = widths = [
+            max([width, len(titles[place]) if headers else 0, *(len(row[place]) for row in cells)])
+            for place, width in enumerate(self._widths)
+        ]
+        shown = _shown(terminal, columns, widths)
+        lines = [_line(terminal, columns, widths, shown, titles, title=True)] if headers else []
+        return lines + [_line(terminal, columns, widths, shown, row) for row in cells]
 
 
 def _shown(terminal: Terminal, columns: Sequence[Column], widths: Sequence[int]) -> list[int]:

@@ -65,6 +65,10 @@ class ClusterClient:
         """Return the kinds of jobs that the cluster serves."""
         return self._cluster.kinds()
 
+    def kind(self, name: str) -> JobKind:
+        """Return the kind of jobs that a word means; raises NotFound with those that there are."""
+        return self._cluster.kind(name)
+
     def server_version(self) -> str:
         """Return the version of the API server."""
         answer = self._cluster.call("GET", "/version", "ask for the version", params={})

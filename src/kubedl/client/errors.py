@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kubedl.client.job import Job
 
 MOST_FIELDS, LONGEST_LINE = 15, 400
+LATER = "repeat the command later; kubedl doctor checks the cluster"
 LONGEST_QUOTE = 2000  # characters of the server's words
 
 
@@ -100,11 +101,11 @@ class JobFailed(KubedlError):
 
 
 _TYPES: tuple[tuple[type[ApiError], type[KubedlError], str], ...] = (
-    (NotFoundError, NotFound, ""),
-    (AlreadyExistsError, AlreadyExists, ""),
+    (NotFoundError, NotFound, "kubedl doctor"),
+    (AlreadyExistsError, AlreadyExists, "choose another name"),
     (ConflictError, Conflict, "repeat the command"),
-    (InvalidError, Invalid, ""),
-    (ForbiddenError, Forbidden, ""),
+    (InvalidError, Invalid, "correct this, and repeat the command"),
+    (ForbiddenError, Forbidden, "meet the rule that the server names, or ask who administers it"),
     (UnauthorizedError, Unauthorized, "log in again, or choose another --context"),
     (TooManyRequestsError, Busy, "repeat the command later"),
 )
@@ -122,11 +123,13 @@ def from_api(error: ApiError, what: str, server: str) -> KubedlError:
     words = _by_field(error) or error.message[:LONGEST_QUOTE]
     if isinstance(error, UnknownOutcomeError):
         if error.code:
-            return Unreachable(f"cannot {what}: the API server failed", f"{error.code} {error.reason}: {words}")
+            return Unreachable(
+                f"cannot {what}: the API server failed", f"{error.code} {error.reason}: {words}", (LATER,)
+            )
         return Unreachable(f"cannot {what}: no answer from {server}", words, ("check the address, or --context",))
     if isinstance(error, ForbiddenError) and 'User "' in words:  # a quota or a policy does not name the user
         return Forbidden(f"cannot {what}", words, ("kubectl auth can-i --list", "another -n, --context or --as"))
     for kind, made, step in _TYPES:
         if isinstance(error, kind):
-            return made(f"cannot {what}", words, (step,) if step else ())
-    return KubedlError(f"cannot {what}", f"{error.code} {error.reason}: {words}")
+            return made(f"cannot {what}", words, (step,))
+    return KubedlError(f"cannot {what}", f"{error.code} {error.reason}: {words}", (LATER,))

@@ -9,6 +9,7 @@ from kubedl.client.kinds import short_word
 from kubedl.kube.types.meta import Record
 
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+USER = "kubedl.io/user"  # annotation: who submitted it, as far as the object says so
 SUCCEEDED, FAILED = "Succeeded", "Failed"
 
 
@@ -26,6 +27,9 @@ class JobSummary(Record, frozen=True, omit_defaults=False):
     message: str
     restarts: int
     model_version: str
+    uid: str = ""
+    user: str = ""
+    gone: bool = False  # it was deleted, and the history knows it
 
     @property
     def word(self) -> str:

@@ -2,22 +2,25 @@
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kubedl.client import errors, job_lookup, log_reader, scaling, tables, waiting, watching
+from kubedl.client import errors, job_list, job_lookup, log_reader, scaling, waiting, watching
 from kubedl.client.cluster_client import ClusterClient
 from kubedl.client.errors import AlreadyExists, JobFailed, KubedlError, NotFound, WaitTimeout
 from kubedl.client.job import Job, JobSummary
+from kubedl.client.job_list import JobChange, JobSelection
 from kubedl.client.kinds import JobKind
 from kubedl.client.log_follower import LogFollower, pods_of, replica_name
 from kubedl.client.log_line import LogLine
 from kubedl.client.log_reader import LogOptions
 from kubedl.client.objects import MERGE
-from kubedl.client.parallel import run_all
 from kubedl.client.replicas import Event, Replica, first_failure, replicas_of
-from kubedl.kube.errors import AlreadyExistsError, ApiError, InvalidError, NotFoundError
+from kubedl.kube.errors import AlreadyExistsError, ApiError, InvalidError
 from kubedl.kube.types.core import Pod
 from kubedl.kube.types.meta import Record
+
+if TYPE_CHECKING:
+    from kubedl.client.job_follow import JobState
 
 
 class JobClient(ClusterClient):
@@ -26,7 +29,7 @@ class JobClient(ClusterClient):
     A job is named by its name, by kind and name (`pytorch/bert`), or by the name of one of its pods.
     """
 
-    def list_jobs(
+    def list_jobs(  # noqa: PLR0913 - a filter each
         self,
         *,
         namespace: str | None = None,
@@ -34,22 +37,28 @@ class JobClient(ClusterClient):
         job_kind: str | None = None,
         states: Collection[str] = (),
         queue: str | None = None,
+        user: str | None = None,
         selector: str | None = None,
         limit: int | None = None,
     ) -> list[JobSummary]:
         """Return jobs of all kinds, or of one, newest first. They come from the server's own tables."""
-        kinds = [self._cluster.kind(job_kind)] if job_kind else self._cluster.kinds()
         place = "" if all_namespaces else namespace or self.namespace
-        pages = run_all([lambda kind=kind: self._table(kind, place, selector) for kind in kinds])  # type: ignore[misc]
-        wanted = {state.lower() for state in states}
-        found = [
-            job
-            for page in pages
-            for job in page
-            if (not wanted or job.state.lower() in wanted) and (queue is None or job.queue == queue)
-        ]
-        found.sort(key=lambda job: (-job.created.timestamp(), job.namespace, job.name))
-        return found[:limit]
+        wanted = job_list.JobSelection(place, job_kind, states, queue, user, selector)
+        return job_list.list_jobs(self._cluster, wanted)[:limit]
+
+    def select_jobs(self, wanted: JobSelection) -> list[JobSummary]:
+        """Return the jobs of a selection, newest first."""
+        return job_list.list_jobs(self._cluster, wanted)
+
+    def watch_jobs(self, wanted: JobSelection) -> Iterator[list[JobChange]]:
+        """Yield the jobs that there are, and then each change of a row; it goes on for ever."""
+        return job_list.watch_jobs(self._cluster, wanted)
+
+    def get_nodes_of_jobs(self, *, namespace: str | None = None, all_namespaces: bool = False) -> dict[str, list[str]]:
+        """Return on which nodes the pods of each job are, by its uid."""
+        from kubedl.client.job_nodes import nodes_of_jobs  # noqa: PLC0415 - few commands ask
+
+        return nodes_of_jobs(self._cluster, "" if all_namespaces else namespace or self.namespace)
 
     def get_job(self, name: str, *, namespace: str | None = None) -> Job:
         """Return one job of any kind. Raises NotFound, or Ambiguous if jobs of several kinds have the name."""
@@ -217,6 +226,14 @@ class JobClient(ClusterClient):
             (f"kubedl get {job.name}",),
         )
 
+    def follow_job(self, name: str, *, timeout: float | None = None, tick: float = 5.0) -> "Iterator[JobState]":
+        """Yield a job with its pods at each change, and at least every `tick` seconds, until the time is over."""
+        from kubedl.client.job_follow import follow  # noqa: PLC0415 - few commands ask
+
+        kind, job = self._cluster.find(name, self.namespace)
+        deadline = time.monotonic() + timeout if timeout is not None else float("inf")
+        return follow(self._cluster, kind, job, lambda: deadline - time.monotonic(), tick)
+
     def failure(self, job: Job) -> JobFailed:
         """Return the error of a failed job, with the exit code of the replica that failed first."""
         try:
@@ -225,22 +242,6 @@ class JobClient(ClusterClient):
             first = None
         steps = [f"kubedl get {job.name}"] + ([f"kubedl logs {job.name} -i {first[0].name}"] if first else [])
         return JobFailed(f"{job.name} failed: {job.message}", job, first[1] if first else None, tuple(steps))
-
-    def _table(self, kind: JobKind, namespace: str, selector: str | None) -> list[JobSummary]:
-        params = {"limit": str(tables.PAGE)} | ({"labelSelector": selector} if selector else {})
-        found: list[JobSummary] = []
-        while True:
-            try:
-                answer = self._cluster.client.call("GET", kind.path(namespace), params=params, accept=tables.ACCEPT)
-            except NotFoundError:  # the kind was removed
-                return found
-            except ApiError as error:
-                raise self._cluster.failed(error, f"list {kind.plural}") from error
-            table = self._cluster.decode(answer, tables.Table)
-            found += tables.summaries(kind, table)
-            if not table.metadata.next_page:
-                return found
-            params["continue"] = table.metadata.next_page
 
     def _taken(self, kind: JobKind, name: str, namespace: str) -> AlreadyExists:
         try:

@@ -15,6 +15,7 @@ from kubedl.kube.sync_client import SyncClient
 
 T = TypeVar("T")
 
+UNSEEN = "the job does not say why"
 INSTALL = "install KubeDL (docs/operations/install.md), or choose another --context"
 
 
@@ -39,7 +40,9 @@ class Cluster:
             return codec.decode(answer, kind)
         except codec.UNREADABLE as error:
             server = self.client.credentials.server
-            raise Unreachable(f"{server} does not answer like an API server", str(error)[:200]) from error
+            raise Unreachable(
+                f"{server} does not answer like an API server", str(error)[:200], ("check --server, or --context",)
+            ) from error
 
     def failed(self, error: ApiError, what: str) -> KubedlError:
         """Return the client's error for one of the server."""
@@ -57,7 +60,7 @@ class Cluster:
                 if kind.is_called(name):
                     return kind
         known = ", ".join(kind.word for kind in self._kinds)
-        raise NotFound(f"there is no kind of jobs called {name}", f"this cluster has {known}")
+        raise NotFound(f"there is no kind of jobs called {name}", f"this cluster has {known}", (f"one of {known}",))
 
     def find(self, name: str, namespace: str) -> tuple[JobKind, Job]:
         """Return the job that a name means."""
@@ -129,7 +132,7 @@ def is_wanted(replica: str, name: str, wanted: Sequence[str], job: Job) -> bool:
 def no_pods(job: Job, wanted: Sequence[str]) -> NotFound:
     """Return the error that a job has no pods to read."""
     which = f"called {', '.join(wanted)}" if wanted else "yet" if not job.is_finished else "any more"
-    return NotFound(f"{job.name} has no pods {which}", job.message, (f"kubedl get {job.name}",))
+    return NotFound(f"{job.name} has no pods {which}", job.message or UNSEEN, (f"kubedl get {job.name}",))
 
 
 def _nothing(name: str, namespace: str) -> NotFound:

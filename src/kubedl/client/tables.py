@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from kubedl.client.job import QUEUE_LABEL, JobSummary
+from kubedl.client.job import QUEUE_LABEL, USER, JobSummary
 from kubedl.client.kinds import JobKind
 from kubedl.kube.types.meta import NOTHING, Record
 
@@ -22,37 +22,49 @@ class _Meta(Record, frozen=True):
     name: str
     creation_timestamp: datetime
     namespace: str = ""
+    uid: str = ""
     labels: Mapping[str, str] = NOTHING
+    annotations: Mapping[str, str] = NOTHING
 
 
 class _Object(Record, frozen=True):
     metadata: _Meta
 
 
-class _Row(Record, frozen=True):
+class Row(Record, frozen=True):
+    """A row, with the metadata of its object."""
+
     cells: tuple[Any, ...]
     object: _Object
 
 
 class _ListMeta(Record, frozen=True):
     next_page: str = msgspec.field(name="continue", default="")
+    resource_version: str = ""
 
 
 class Table(Record, frozen=True):
     """One page of a list, as rows."""
 
-    column_definitions: tuple[_Column, ...]
-    rows: tuple[_Row, ...] | None = ()
+    column_definitions: tuple[_Column, ...] | None = ()  # a watch sends them once
+    rows: tuple[Row, ...] | None = ()
     metadata: _ListMeta = _ListMeta()
 
 
 def summaries(kind: JobKind, table: Table) -> list[JobSummary]:
     """Return the jobs on one page of a Table."""
-    places = {column.name: place for place, column in enumerate(table.column_definitions)}
-    return [_summary(kind, row, places) for row in table.rows or ()]
+    found = places(table)
+    return [summary(kind, row, found) for row in table.rows or ()]
 
 
-def _summary(kind: JobKind, row: _Row, places: dict[str, int]) -> JobSummary:
+def places(table: Table) -> dict[str, int]:
+    """Return where each column is in a row."""
+    return {column.name: place for place, column in enumerate(table.column_definitions or ())}
+
+
+def summary(kind: JobKind, row: Row, places: Mapping[str, int]) -> JobSummary:
+    """Return the job of a row."""
+
     def cell(name: str) -> str:
         value = row.cells[places[name]] if name in places else None
         return "" if value is None else str(value)
@@ -70,4 +82,6 @@ def _summary(kind: JobKind, row: _Row, places: dict[str, int]) -> JobSummary:
         message=cell("Reason"),
         restarts=int(restarts) if restarts.isdecimal() else 0,
         model_version=cell("Model-Version"),
+        uid=meta.uid,
+        user=meta.annotations.get(USER, ""),
     )

@@ -1,5 +1,6 @@
 """The client: all of its parts, for a cluster or for this machine."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 from kubedl.client.code_client import CodeClient
@@ -7,6 +8,7 @@ from kubedl.client.code_client import CodeClient
 if TYPE_CHECKING:
     from kubedl.client.local_client import LocalClient
     from kubedl.why.evidence import Evidence
+    from kubedl.why.fitting import Fit
     from kubedl.why.judging import Diagnosis
 
 
@@ -24,6 +26,15 @@ class TrainingClient(CodeClient):
     def why(self, name: str, *, namespace: str | None = None) -> "Diagnosis":
         """Return why an object waits, failed or is slow; `str()` of it is what `kubedl why` prints."""
         return self.explain(name, namespace=namespace)[1]
+
+    def check_job(self, job: Mapping[str, Any], *, namespace: str | None = None) -> "Fit":
+        """Return whether a job would start now, wait, or never start. Nothing is created.
+
+        The server checks the manifest first: raises AlreadyExists, Invalid or Forbidden.
+        """
+        from kubedl.client.fit_check import check_fit  # noqa: PLC0415 - rules are not loaded by other commands
+
+        return check_fit(self._cluster, self.create_job(job, namespace=namespace, dry_run=True))
 
     def explain(
         self, name: str, *, namespace: str | None = None, ask_all: bool = False

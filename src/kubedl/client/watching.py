@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -16,14 +16,17 @@ PAUSES = (0.2, 1.0, 2.0, 5.0)  # seconds between attempts to connect again
 WAIT_FOR_SERVER = 300.0  # seconds for which a server may be away
 
 Object = dict[str, Any]
+T = TypeVar("T")
 
 
-class _Line(Record, frozen=True):
+class Line(Record, frozen=True):
+    """An event of a watch."""
+
     type: str
     object: msgspec.Raw
 
 
-_LINE = codec.decoder(_Line)
+_LINE = codec.decoder(Line)
 
 
 def changes(
@@ -38,10 +41,17 @@ def changes(
     After a break of the connection everything is listed again, so nothing is missed. Raises ApiError if the server
     refuses, or has been away for minutes.
     """
+    return kept(lambda silence: _watch_once(client, path, selection, silence), until, on_break)
+
+
+def kept(
+    watch: Callable[[float], Iterator[T]], until: Callable[[], float], on_break: Callable[[str], None] = lambda _: None
+) -> Iterator[T]:
+    """Yield what a watch yields, and start it again whenever it breaks; it is given the seconds of silence allowed."""
     lost_since, tries = None, 0
     while (left := until()) > 0:
         try:
-            for state in _watch_once(client, path, selection, min(left, SILENCE)):
+            for state in watch(min(left, SILENCE)):
                 lost_since, tries = None, 0
                 yield state
                 if until() <= 0:
@@ -74,9 +84,7 @@ def _watch_once(client: SyncClient, path: str, selection: Mapping[str, str], sil
     }
     with client.stream(path, params, silence) as lines:
         for line in lines:
-            event = _event(line)
-            if event.type == "ERROR":
-                raise _failure(bytes(event.object))
+            event = read_event(line)
             if event.type == "BOOKMARK":
                 continue
             changed = _decoded(bytes(event.object))
@@ -87,11 +95,15 @@ def _watch_once(client: SyncClient, path: str, selection: Mapping[str, str], sil
             yield list(objects.values())
 
 
-def _event(line: bytes) -> _Line:
+def read_event(line: bytes) -> Line:
+    """Return an event of a watch; raises ApiError if it is an error, or no event."""
     try:
-        return _LINE.decode(line)
+        event = _LINE.decode(line)
     except codec.UNREADABLE as error:
         raise UnknownOutcomeError(0, "", f"the watch sent an invalid event: {error}") from error
+    if event.type == "ERROR":
+        raise _failure(bytes(event.object))
+    return event
 
 
 def _decoded(answer: bytes) -> Object:

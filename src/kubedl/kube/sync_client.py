@@ -95,7 +95,9 @@ class SyncClient:
         raise AssertionError("unreachable")
 
     @contextmanager
-    def stream(self, path: str, params: Mapping[str, str], silence: float | None) -> Iterator[Iterator[bytes]]:
+    def stream(
+        self, path: str, params: Mapping[str, str], silence: float | None, accept: str = f"{JSON}, */*"
+    ) -> Iterator[Iterator[bytes]]:
         """Open a response that goes on, and yield its lines. A connection that is cut raises UnknownOutcomeError.
 
         It is taken for cut after `silence` seconds without data; with None, when the kernel finds the peer gone.
@@ -103,7 +105,7 @@ class SyncClient:
         with self._reported("GET", path):
             connection, response = self._connect(), None
             try:
-                self._request(connection, "GET", f"{path}?{urlencode(params)}", {"Accept": f"{JSON}, */*"}, None)
+                self._request(connection, "GET", f"{path}?{urlencode(params)}", {"Accept": accept}, None)
                 connected = connection.sock  # the response takes it, if the server will close it
                 connected.settimeout(self._timeout if silence is None else min(silence, self._timeout))
                 response = connection.getresponse()

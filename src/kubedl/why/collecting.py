@@ -115,7 +115,7 @@ class Collector:
 
         def ask(name: str) -> list[Any]:
             selection = f"spec.nodeName={name},status.phase!=Succeeded,status.phase!=Failed"
-            return [_holder(pod) for pod in self._list("/api/v1/pods", MOST_PODS, fieldSelector=selection)]
+            return [holder(pod) for pod in self._list("/api/v1/pods", MOST_PODS, fieldSelector=selection)]
 
         found = self._together([lambda name=name: ask(name) for name in names])  # type: ignore[misc]
         return dict(zip(names, found, strict=True))
@@ -202,7 +202,7 @@ def _node(node: Object) -> dict[str, Any]:
     }
 
 
-def _holder(pod: Object) -> dict[str, Any]:
+def holder(pod: Object) -> dict[str, Any]:
     """Return who a pod is and what it asks for."""
     owners = items_of(pod, "metadata", "ownerReferences")
     wants = [{"resources": part_of(one, "resources")} for one in items_of(pod, "spec", "containers")]

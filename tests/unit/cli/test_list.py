@@ -27,7 +27,7 @@ def _jobs(api: ApiServer) -> None:
     api.job(
         "ctr-daily",
         "tfjobs",
-        metadata={"creationTimestamp": ago(days=3)},
+        metadata={"creationTimestamp": ago(days=3), "annotations": {"kubedl.io/user": "alice"}},
         status={"state": "Failed", "ready": "0/3", "restarts": 2, "message": "worker 1 failed with exit code 1"},
     )
     api.job("new", metadata={"creationTimestamp": ago(seconds=5)})
@@ -73,16 +73,28 @@ class TestList:
         run("list")
         assert "\x1b" not in screen.getvalue()
 
-    def test_wide_adds_columns(self, run: Run) -> None:
+    def test_wide_adds_columns(self, run: Run, api: ApiServer) -> None:
+        for number in (1, 2):
+            meta = {"labels": {"training.kubedl.io/job-uid": "uid-ctr-daily"}}
+            api.put(
+                f"/api/v1/namespaces/team/pods/p{number}", {"metadata": meta, "spec": {"nodeName": f"gpu-{number}"}}
+            )
         head, *rows = run("list", "-o", "wide", "-T", "tf").out.splitlines()
-        assert head == "NAME       KIND  STATE   READY  GPUS  QUEUE  AGE  RESTARTS  MODEL-VERSION  WHAT"
-        assert rows[0].startswith("ctr-daily  tf    Failed  0/3       -          3d         2  -              worker 1")
+        assert (
+            head
+            == "NAME       KIND  STATE   READY  GPUS  QUEUE  AGE  USER   NODES        RESTARTS  MODEL-VERSION  WHAT"
+        )
+        assert rows[0].startswith(
+            "ctr-daily  tf    Failed  0/3       -          3d  alice  gpu-1,gpu-2         2  -              worker 1"
+        )
 
     def test_names_alone(self, run: Run) -> None:
         assert run("list", "-o", "name", "--state", "failed,queuing").out == "pytorchjob/bert-large\ntfjob/ctr-daily\n"
         assert run("ls", "-o", "name", "--since", "1h", "--limit", "1").out == "pytorchjob/new\n"
         assert run("list", "-o", "name", "--queue", "team-a").out == "pytorchjob/bert-large\n"
         assert run("list", "-o", "name", "--finished").out == "tfjob/ctr-daily\n"
+        assert run("list", "-o", "name", "--by", "alice").out == "tfjob/ctr-daily\n"
+        assert run("list", "-o", "name", "--mine").out == "tfjob/ctr-daily\n"
 
     def test_for_programs(self, run: Run) -> None:
         found = json.loads(run("list", "-o", "json", "--queue", "team-a").out)
@@ -90,6 +102,22 @@ class TestList:
         (job,) = found["items"]
         assert (job["name"], job["state"], job["ready"], job["gpus"]) == ("bert-large", "Queuing", "0/4", None)
         assert yaml.safe_load(run("list", "-o", "yaml", "--queue", "team-a").out)["items"][0]["name"] == "bert-large"
+
+    def test_nodes_that_may_not_be_read_are_named(self, run: Run, api: ApiServer) -> None:
+        api.refusals["GET /api/v1/namespaces/team/pods"] = (403, {"reason": "Forbidden", "message": "no pods"})
+        answer = run("list", "-o", "wide")
+        assert (answer.code, len(answer.out.splitlines())) == (0, 5)
+        assert answer.err == "pods: not allowed, so nodes are not shown (no pods)\n"
+
+    @pytest.mark.parametrize(
+        "words",
+        [("-w", "--limit", "1"), ("-w", "--history"), ("-w", "-o", "yaml"), ("--history", "-l", "a=b")],
+        ids=" ".join,
+    )
+    def test_flags_that_exclude_each_other(self, run: Run, api: ApiServer, words: tuple[str, ...]) -> None:
+        answer = run("list", *words)
+        assert (answer.code, answer.out, api.calls) == (2, "", [])
+        assert "\n  next  " in answer.err
 
     def test_all_namespaces_have_a_column(self, run: Run) -> None:
         assert run("list", "-A").out.startswith("NAMESPACE  NAME")

@@ -2,6 +2,7 @@
 
 import json
 import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -209,9 +210,35 @@ class TestSend:
         out = run("submit", "pytorch", "--name", "three", "--image", "i", "-o", "json").out
         assert json.loads(out)["metadata"]["name"] == "three"
 
+    def test_who_submits_is_written_into_the_job(self, run: Run, api: ApiServer) -> None:
+        """`list --mine` and the history read it; what was given stays, and a server that does not say is no reason."""
+        path = "/apis/training.kubedl.io/v1alpha1/namespaces/team/pytorchjobs"
+        run("submit", "pytorch", *BASE)
+        assert api.objects[f"{path}/bert"]["metadata"]["annotations"] == {"kubedl.io/user": "alice"}
+        run("submit", "pytorch", "--name", "b", "--image", "i", "-a", "kubedl.io/user=bob")
+        assert api.objects[f"{path}/b"]["metadata"]["annotations"]["kubedl.io/user"] == "bob"
+        reviews = "POST /apis/authentication.k8s.io/v1/selfsubjectreviews"
+        api.refusals[reviews] = (404, {"kind": "Status", "reason": "NotFound", "code": 404, "message": "no"})
+        assert run("submit", "pytorch", "--name", "c", "--image", "i").code == 0
+        assert "annotations" not in api.objects[f"{path}/c"]["metadata"]
+
+    def test_a_directory_is_shipped(self, run: Run, api: ApiServer, tmp_path: Path) -> None:
+        """The job runs the archive, which runs the command in a copy of the directory."""
+        (tmp_path / "train.py").write_text("print(1)")
+        answer = run("submit", "pytorch", *BASE, "--code", str(tmp_path), "python train.py")
+        assert (answer.code, answer.out) == (0, "pytorchjob/bert created in team\n"), answer.err
+        assert answer.err == f"ships 1 file, 1 KiB, of {tmp_path.name}\n"
+        (files,) = [value for path, value in api.objects.items() if "/configmaps/" in path]
+        assert files["metadata"]["ownerReferences"][0]["name"] == "bert"
+        spec = api.objects[f"{GROUP}/namespaces/team/pytorchjobs/bert"]["spec"]["pytorchReplicaSpecs"]["Master"]
+        container = spec["template"]["spec"]["containers"][0]
+        assert container["command"] == ["python3", "/kubedl-files/code.pyz"]
+        assert container["volumeMounts"][-1]["mountPath"] == "/kubedl-files"
+        assert run("submit", "pytorch", "--name", "x", "--image", "i", "--code", str(tmp_path)).code == 2
+
     def test_the_server_may_be_asked_first(self, run: Run, api: ApiServer) -> None:
         assert "would be created" in run("submit", "pytorch", *BASE, "--dry-run=server").out
-        assert next(call for call in api.calls if call.method == "POST").query == {"dryRun": "All"}
+        assert next(call for call in api.calls if call.path.endswith("/pytorchjobs")).query == {"dryRun": "All"}
 
     def test_a_name_that_is_taken(self, run: Run, api: ApiServer) -> None:
         api.job("bert", status={"state": "Running"})
@@ -229,7 +256,10 @@ class TestSend:
         api.refusals[f"POST {GROUP}/namespaces/team/pytorchjobs"] = (422, body)
         answer = run("submit", "pytorch", *BASE, *flags)
         assert answer.code == code
-        assert answer.err == "error: cannot create pytorchjob/bert\n  why   spec.x: bad\n        spec.y: worse\n"
+        assert answer.err == (
+            "error: cannot create pytorchjob/bert\n  why   spec.x: bad\n        spec.y: worse\n"
+            "  next  correct this, and repeat the command\n"
+        )
 
     def test_waiting_ends_with_the_exit_code_of_the_job(
         self, run: Run, api: ApiServer, monkeypatch: pytest.MonkeyPatch

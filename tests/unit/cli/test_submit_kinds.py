@@ -229,7 +229,10 @@ def test_fields_that_the_server_refuses_are_lines(run: Run, api: ApiServer) -> N
     body = {"kind": "Status", "code": 422, "reason": "Invalid", "message": "both", "details": {"causes": causes}}
     api.refusals[f"POST {GROUP}/namespaces/team/pytorchjobs"] = (422, body)
     answer = run("submit", "pytorch", *BASE[:4])
-    assert answer.err == ("error: cannot create pytorchjob/x\n  why   spec.x: must be 1\n        spec.y: must be 2\n")
+    assert answer.err == (
+        "error: cannot create pytorchjob/x\n  why   spec.x: must be 1\n        spec.y: must be 2\n"
+        "  next  correct this, and repeat the command\n"
+    )
 
 
 def test_a_kind_of_another_package(tmp_path: Path) -> None:

@@ -43,6 +43,7 @@ class ApiServer:
     events: list[tuple[int, str, str, Object]] = field(default_factory=list)  # version, type, path, object
     changed: threading.Condition = field(default_factory=threading.Condition)
     closing: bool = False
+    user: str = "alice"  # who asks
 
     def put(self, path: str, value: Object, kind: str = "") -> None:
         """Create or change an object; watches are told."""
@@ -155,29 +156,45 @@ class _Handler(BaseHTTPRequestHandler):
         elif address.path == GROUP:
             kinds = [{"name": plural, "kind": kind, "namespaced": True} for plural, kind in KINDS.items()]
             self._answer(200, {"resources": [*kinds, {"name": "tfjobs/status", "kind": "TFJob", "namespaced": True}]})
+        elif address.path.endswith("/selfsubjectreviews"):
+            self._answer(201, {"status": {"userInfo": {"username": api.user, "groups": ["team"]}}})
         elif address.path.endswith("/log"):
             self._log(address.path.split("/")[-2])
-        elif query.get("watch"):
-            self._watch(address.path, query)
+        else:
+            self._objects(address.path, query, body)
+
+    def _objects(self, path: str, query: dict[str, str], body: Any) -> None:  # noqa: ANN401 - JSON
+        if query.get("watch"):
+            self._watch(path, query)
         elif self.command == "POST":
-            self._create(address.path, body)
-        elif self.command == "PATCH" and address.path in api.objects:
-            api.put(address.path, merged(api.objects[address.path], body))
-            self._answer(200, api.objects[address.path])
-        elif self.command == "DELETE" and address.path in api.objects:
-            api.delete(address.path)
-            self._answer(200, {"kind": "Status", "status": "Success"})
-        elif address.path in api.objects:
-            self._answer(200, api.objects[address.path])
-        elif address.path.rpartition("/")[2] in (*KINDS, "pods", "events"):
-            self._list(address.path, query)
+            self._create(path, body, dry_run=query.get("dryRun") == "All")
+        elif path in self.served.objects:
+            self._one(path, body)
+        elif self._is_collection(path):
+            self._list(path, query)
         else:
             self._answer(404, {"kind": "Status", "reason": "NotFound", "code": 404, "message": "not found"})
 
-    def _create(self, path: str, body: Any) -> None:  # noqa: ANN401 - JSON
+    def _one(self, path: str, body: Any) -> None:  # noqa: ANN401 - JSON
+        api = self.served
+        if self.command == "DELETE":
+            api.delete(path)
+            self._answer(200, {"kind": "Status", "status": "Success"})
+            return
+        if self.command == "PATCH":
+            api.put(path, merged(api.objects[path], body))
+        self._answer(200, api.objects[path])
+
+    def _is_collection(self, path: str) -> bool:
+        last = path.rpartition("/")[2]
+        return last in (*KINDS, "pods", "events") or any(f"/{last}/" in place for place in self.served.objects)
+
+    def _create(self, path: str, body: Any, *, dry_run: bool) -> None:  # noqa: ANN401 - JSON
         place = f"{path}/{body['metadata']['name']}"
         if place in self.served.objects:
             self._answer(409, {"kind": "Status", "reason": "AlreadyExists", "code": 409, "message": "already exists"})
+        elif dry_run:
+            self._answer(201, merged(body, {"metadata": {"namespace": path.split("/")[-2], "uid": "dry"}}))
         else:
             self.served.put(place, body)
             self._answer(201, body)
@@ -191,8 +208,9 @@ class _Handler(BaseHTTPRequestHandler):
             if f"/{collection}/" not in place or (prefix[1] and not place.startswith(f"{path}/")):
                 return False
             labels = value["metadata"].get("labels") or {}
-            wanted = [pair.split("=") for pair in query.get("labelSelector", "").split(",") if pair]
-            return (not name or place.endswith(f"/{name}")) and all(labels.get(k) == v for k, v in wanted)
+            wanted = [pair.partition("=") for pair in query.get("labelSelector", "").split(",") if pair]
+            has = all(labels.get(key) == text if sign else key in labels for key, sign, text in wanted)
+            return (not name or place.endswith(f"/{name}")) and has
 
         return is_selected
 
@@ -202,15 +220,15 @@ class _Handler(BaseHTTPRequestHandler):
             found = [value for place, value in self.served.objects.items() if is_selected(place, value)]
             version = str(self.served.version)
         if "as=Table" in self.headers.get("Accept", ""):
-            start, size = int(query.get("continue") or 0), int(query.get("limit") or 500)
-            page = found[start : start + size]
-            rows = [{"cells": _cells(value), "object": {"metadata": value["metadata"]}} for value in page]
-            columns = [{"name": name} for name in COLUMNS]
-            more = {"continue": str(start + size)} if start + size < len(found) else {}
-            table = {"kind": "Table", "columnDefinitions": columns, "rows": rows, "metadata": more}
-            self._answer(200, table)
+            self._table(path, found, query, version)
         else:
             self._answer(200, {"items": found, "metadata": {"resourceVersion": version}})
+
+    def _table(self, path: str, found: list[Object], query: dict[str, str], version: str) -> None:
+        start, size = int(query.get("continue") or 0), int(query.get("limit") or 500)
+        more = {"continue": str(start + size)} if start + size < len(found) else {}
+        table = _table(path, found[start : start + size])
+        self._answer(200, {**table, "metadata": {"resourceVersion": version, **more}})
 
     def _watch(self, path: str, query: dict[str, str]) -> None:
         is_selected, seen = self._selected(path, query), int(query["resourceVersion"])
@@ -227,7 +245,8 @@ class _Handler(BaseHTTPRequestHandler):
             for version, kind, place, value in news:
                 seen = version
                 if is_selected(place, value):
-                    self._chunk(json.dumps({"type": kind, "object": value}).encode() + b"\n")
+                    sent = _table(path, [value]) if "as=Table" in self.headers.get("Accept", "") else value
+                    self._chunk(json.dumps({"type": kind, "object": sent}).encode() + b"\n")
         self._chunk(b"")
 
     def _log(self, pod: str) -> None:
@@ -265,6 +284,19 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)
+
+
+def _table(path: str, page: list[Object]) -> Object:
+    of_pods = path.endswith("/pods")
+    columns = [{"name": name} for name in (("Name", "Node") if of_pods else COLUMNS)]
+    rows = [
+        {
+            "cells": [value["metadata"]["name"], value["spec"].get("nodeName")] if of_pods else _cells(value),
+            "object": {"metadata": value["metadata"]},
+        }
+        for value in page
+    ]
+    return {"kind": "Table", "columnDefinitions": columns, "rows": rows}
 
 
 def _cells(value: Object) -> list[Any]:

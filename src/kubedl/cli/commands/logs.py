@@ -9,6 +9,7 @@ from kubedl.cli.durations import Duration
 from kubedl.cli.settings import Settings, declare
 
 if TYPE_CHECKING:
+    from kubedl.cli.log_printer import LogPrinter
     from kubedl.client.log_reader import LogOptions
 
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 @click.option("--since", type=Duration(), metavar="DURATION", help="Lines at most this old, such as 10m.")
 @click.option("--timestamps", is_flag=True, help="Print when each line was written.")
 @click.option("-p", "--previous", is_flag=True, help="The container that ran before, in the same pod.")
+@click.option("-o", "--output", type=click.Choice(("json",)), help="An object for each line.")
 def command(  # noqa: PLR0913, PLR0917 - a parameter for each flag
     settings: Settings,
     name: str,
@@ -31,6 +33,7 @@ def command(  # noqa: PLR0913, PLR0917 - a parameter for each flag
     since: int | None,
     timestamps: bool,
     previous: bool,
+    output: str | None,
 ) -> int:
     """Print the logs of all replicas. JOB may be KIND/NAME, or the name of one pod."""
     from kubedl.client.log_reader import LogOptions
@@ -38,24 +41,24 @@ def command(  # noqa: PLR0913, PLR0917 - a parameter for each flag
     if follow and previous:
         raise click.UsageError("--previous has ended and cannot be followed")
     options = LogOptions(container, tail, since, previous)
-    return (_follow if follow else _print)(settings, name, wanted, options, timestamps)
+    from kubedl.cli.log_printer import JsonPrinter, LogPrinter
+
+    terminal = settings.terminal()
+    printer = JsonPrinter(terminal) if output else LogPrinter(terminal, timestamps=timestamps)
+    return (_follow if follow else _print)(settings, name, wanted, options, printer)
 
 
-def _print(settings: Settings, name: str, wanted: tuple[str, ...], options: "LogOptions", timestamps: bool) -> int:
-    from kubedl.cli.log_printer import LogPrinter
-
-    printer = LogPrinter(settings.terminal(), timestamps=timestamps)
+def _print(settings: Settings, name: str, wanted: tuple[str, ...], options: "LogOptions", printer: "LogPrinter") -> int:
     with settings.client() as client:
         for line in client.get_job_logs(name, wanted=wanted, options=options, on_note=printer.note):
             printer.write(line)
     return 0
 
 
-def _follow(settings: Settings, name: str, wanted: tuple[str, ...], options: "LogOptions", timestamps: bool) -> int:
+def _follow(
+    settings: Settings, name: str, wanted: tuple[str, ...], options: "LogOptions", printer: "LogPrinter"
+) -> int:
     from kubedl.cli import failures, following
-    from kubedl.cli.log_printer import LogPrinter
-
-    printer = LogPrinter(settings.terminal(), timestamps=timestamps)
 
     def run() -> None:
         with settings.client() as client:

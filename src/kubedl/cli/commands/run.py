@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kubedl.client import Job, TrainingClient
 
 IMAGE = "KUBEDL_IMAGE"
-NOT_HERE = ("wait", "timeout", "output")  # a run is always followed
+NOT_HERE = ("wait", "timeout", "output", "check", "code")  # a run is always followed
 
 
 def run(settings: Settings, code: str | None, no_code: bool, remove: bool, **flags: Any) -> int:  # noqa: ANN401
@@ -76,15 +76,14 @@ def _follow(
 
 
 def _create(client: "TrainingClient", manifest: dict[str, Any], directory: Path | None, words: list[str]) -> "Job":
+    from kubedl.cli.submit.flags import Code
+    from kubedl.cli.submit.shipping import create_with_code
+    from kubedl.cli.submit.submission import name_submitter
+
+    name_submitter(client, manifest)
     if directory is None:
         return client.create_job(manifest)
-    from kubedl.client.code_archive import files_of
-
-    names, secret = files_of(directory)
-    size = sum((directory / name).stat().st_size for name in names)
-    left = f"; left out, as they look like keys: {', '.join(secret[:5])}" if secret else ""
-    click.echo(f"ships {len(names)} files, {size // 1024 + 1} KiB, of {directory.resolve().name}{left}", err=True)
-    return client.run_directory(manifest, directory, words)
+    return create_with_code(client, manifest, Code(str(directory), tuple(words)))
 
 
 def _stem(words: list[str]) -> str:

@@ -1,5 +1,6 @@
 """`kubedl submit KIND`: a command for each kind, with flags from the kind's own schema."""
 
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -59,7 +60,9 @@ def command_for(kind: KindSchema) -> SubmitCommand:
         from kubedl.cli.submit.submission import submit_jobs
 
         chosen = JobFlags(**_sorted(kind, flags))
-        return submit_jobs(settings, [job_manifest(kind, chosen)], chosen.sending)
+        if chosen.code:
+            chosen = _with_code(chosen)
+        return submit_jobs(settings, [job_manifest(kind, _in_archive(chosen))], chosen.sending)
 
     options = [*roles.count_options(kind), *job_options(), *map(_option, kind.fields)]
     if kind.role(roles.LAUNCHER) is not None:
@@ -73,6 +76,24 @@ def command_for(kind: KindSchema) -> SubmitCommand:
     )
     made.kind = kind
     return made
+
+
+def _with_code(flags: JobFlags) -> JobFlags:
+    """Return flags whose command is words, to run in the directory that is shipped."""
+    from kubedl.cli.submit.shipping import words_of
+
+    if not flags.command:
+        raise click.UsageError("--code needs a command\nnext  --code . -- python train.py")
+    return replace(flags, command=tuple(words_of(flags.command, flags.shell)))
+
+
+def _in_archive(flags: JobFlags) -> JobFlags:
+    """Return flags with the command that starts the archive of a shipped directory, if there is one."""
+    if not flags.code:
+        return flags
+    from kubedl.cli.submit.shipping import PROGRAM
+
+    return replace(flags, command=PROGRAM)
 
 
 def _article(kind: str) -> str:

@@ -1,7 +1,7 @@
 """`kubedl top`: use of nodes and jobs."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +12,9 @@ from kubedl.cli.rows import condition, name_column, print_rows, since
 from kubedl.cli.settings import Settings, declare
 from kubedl.cli.table import Column
 
+if TYPE_CHECKING:
+    from kubedl.cli.outputs import NodeUse
+
 command = group(
     "top",
     "Use of nodes and jobs.",
@@ -21,11 +24,13 @@ command = group(
 JOB_NAME = "training.kubedl.io/job-name"
 MODELS = ("nvidia.com/gpu.product", "amd.com/gpu.product-name")  # labels of nodes
 ENDED = ("Succeeded", "Failed")
+FORMATS = click.Choice(("json", "yaml"))
 
 
 @declare("node", short_help="Reserved resources of nodes")
 @click.argument("names", metavar="[NODE]...", nargs=-1)
-def node_command(settings: Settings, names: tuple[str, ...]) -> None:
+@click.option("-o", "--output", type=FORMATS, help="Another format.")
+def node_command(settings: Settings, names: tuple[str, ...], output: str | None) -> None:
     """Show what pods have reserved on each node, and which jobs they belong to."""
     from kubedl.client.objects import NODES, PODS
 
@@ -36,10 +41,45 @@ def node_command(settings: Settings, names: tuple[str, ...]) -> None:
     for pod in pods:
         if pod.get("status", {}).get("phase") not in ENDED:
             by_node.setdefault(str(pod["spec"].get("nodeName") or ""), []).append(pod)
+    if output:
+        from kubedl.cli.outputs import NodeUseList, print_output
+
+        print_output(NodeUseList(items=tuple(_node_use(one, by_node) for one in nodes)), output)
+        return
     columns = [name_column("NODE"), Column("STATE"), Column("GPU", right=True), Column("MODEL", rank=2)]
     columns += [Column("CPU", right=True), Column("MEMORY", right=True), Column("PODS", right=True, rank=1)]
     rows = [_node_row(one, by_node.get(one["metadata"]["name"], ())) for one in nodes]
     print_rows(settings, [*columns, Column("JOBS")], rows, "no such nodes" if names else "the cluster has no nodes")
+
+
+def _node_use(node: Mapping[str, Any], by_node: Mapping[str, Sequence[Mapping[str, Any]]]) -> "NodeUse":
+    from kubedl.cli.outputs import NodeUse
+
+    name = node["metadata"]["name"]
+    pods = by_node.get(name, ())
+    ready = "Ready" if condition(node, "Ready").get("status") == "True" else "NotReady"
+    return NodeUse(
+        name=name,
+        state=f"{ready},cordoned" if node["spec"].get("unschedulable") else ready,
+        reserved=_requests(pods),
+        allocatable=_amounts((node.get("status") or {}).get("allocatable") or {}),
+        model=_model(node),
+        pods=len(pods),
+        jobs=_jobs(pods),
+    )
+
+
+def _jobs(pods: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for pod in pods:
+        if name := (pod["metadata"].get("labels") or {}).get(JOB_NAME):
+            found[name] = found.get(name, 0) + 1
+    return found
+
+
+def _model(node: Mapping[str, Any]) -> str:
+    labels = node["metadata"].get("labels") or {}
+    return next((str(labels[name]) for name in MODELS if name in labels), "")
 
 
 def _node_row(node: Mapping[str, Any], pods: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -48,23 +88,17 @@ def _node_row(node: Mapping[str, Any], pods: Sequence[Mapping[str, Any]]) -> lis
     state += ",cordoned" if node["spec"].get("unschedulable") else ""
     room, used = (node.get("status") or {}).get("allocatable") or {}, _requests(pods)
     gpus = [name for name in room if name.endswith("/gpu")]
-    labels = node["metadata"].get("labels") or {}
-    jobs: dict[str, int] = {}
-    for pod in pods:
-        if name := (pod["metadata"].get("labels") or {}).get(JOB_NAME):
-            jobs[name] = jobs.get(name, 0) + 1
-    model = next((str(labels[name]) for name in MODELS if name in labels), "-")
     return [
         node["metadata"]["name"],
         state,
         "/".join(f"{sum(part.get(name, 0.0) for name in gpus):.0f}" for part in (used, _amounts(room)))
         if gpus
         else "-",
-        model,
+        _model(node) or "-",
         shown("cpu", used.get("cpu", 0.0), amount(room.get("cpu", "0"))),
         shown("memory", used.get("memory", 0.0), amount(room.get("memory", "0"))),
         str(len(pods)),
-        ", ".join(f"{name} {count}" for name, count in sorted(jobs.items())) or "-",
+        ", ".join(f"{name} {count}" for name, count in sorted(_jobs(pods).items())) or "-",
     ]
 
 
@@ -84,7 +118,8 @@ def _requests(pods: Iterable[Mapping[str, Any]]) -> dict[str, float]:
 
 @declare("job", short_help="Use of a job's replicas")
 @click.argument("name", metavar="JOB", type=JobName())
-def job_command(settings: Settings, name: str) -> None:
+@click.option("-o", "--output", type=FORMATS, help="Another format.")
+def job_command(settings: Settings, name: str, output: str | None) -> None:
     """Show what each replica of a job has reserved and what it uses. Use needs the metrics server."""
     from kubedl.client import KubedlError
     from kubedl.client.objects import POD_METRICS, PODS
@@ -99,6 +134,20 @@ def job_command(settings: Settings, name: str) -> None:
             measured = []
             click.echo("use is not shown: the cluster has no metrics server that answers", err=True)
     used = {one["metadata"]["name"]: _used(one) for one in measured}
+    if output:
+        from kubedl.cli.outputs import ReplicaUse, ReplicaUseList, print_output
+
+        items = [
+            ReplicaUse(
+                name=pod["metadata"]["name"].removeprefix(f"{job.name}-"),
+                node=str(pod["spec"].get("nodeName") or ""),
+                reserved=_requests([pod]),
+                used=used.get(pod["metadata"]["name"]),
+            )
+            for pod in pods
+        ]
+        print_output(ReplicaUseList(items=tuple(items)), output)
+        return
     columns = [name_column("REPLICA"), Column("NODE", rank=1), Column("GPU", right=True), Column("CPU", right=True)]
     rows = [_replica_row(job.name, pod, used.get(pod["metadata"]["name"])) for pod in pods]
     print_rows(settings, [*columns, Column("MEMORY", right=True)], sorted(rows), f"{job.name} has no pods")

@@ -23,6 +23,16 @@ class Sending:
     timeout: int | None = None
     dry_run: str = "none"
     output: str | None = None
+    check: bool = False
+    code: "Code | None" = None
+
+
+@dataclass(frozen=True)
+class Code:
+    """A directory to ship with a job, and the command that runs in it."""
+
+    directory: str
+    command: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -83,6 +93,8 @@ class JobFlags:
     timeout: int | None = None
     dry_run: str = "none"
     output: str | None = None
+    check: bool = False
+    code: str | None = None
     counts: Mapping[str, int] = field(default_factory=dict)  # by role in small letters
     roles: Mapping[str, RoleFlags] = field(default_factory=dict)
     own: Mapping[str, object] = field(default_factory=dict)  # fields that only this kind has
@@ -90,7 +102,8 @@ class JobFlags:
     @property
     def sending(self) -> Sending:
         """Return how it is sent."""
-        return Sending(self.wait, self.timeout, self.dry_run, self.output)
+        code = Code(self.code, self.command) if self.code else None
+        return Sending(self.wait, self.timeout, self.dry_run, self.output, self.check, code)
 
 
 def job_options() -> list[click.Parameter]:
@@ -117,7 +130,16 @@ def sending_options() -> list[click.Parameter]:
             flag_value="client",
             help="Create nothing: print the manifest (client, the default), or let the server check it.",
         ),
-        click.Option(["-o", "--output"], type=click.Choice(("json", "yaml", "name")), help="Print the job."),
+        click.Option(
+            ["--check"],
+            is_flag=True,
+            help="Create nothing: say whether it would start. Exit code 0 now, 3 later or unknown, 1 never.",
+        ),
+        click.Option(
+            ["-o", "--output"],
+            type=click.Choice(("json", "yaml", "name")),
+            help="Print the job; with --wait and --check their result.",
+        ),
     ]
 
 
@@ -193,6 +215,12 @@ def _scheduling_options() -> list[click.Parameter]:
 
 def _addon_options() -> list[click.Parameter]:
     return [
+        click.Option(
+            ["--code"],
+            metavar="DIRECTORY",
+            type=click.Path(exists=True, file_okay=False),
+            help="Ship a directory, and run the command in it; at most 900 KiB packed.",
+        ),
         click.Option(["--sync-mode"], metavar="git", help="Where code comes from; with --sync-source."),
         click.Option(
             ["--sync-source"], metavar="URL", help="Git repository to fetch into code/NAME of the working directory."

@@ -1,6 +1,7 @@
 """Sends manifests, and follows the jobs if that is wanted."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -9,7 +10,8 @@ from kubedl.cli import failures, following
 from kubedl.cli.settings import Settings
 from kubedl.cli.structured import applicable, print_object
 from kubedl.cli.submit.flags import ONLY_QUEUE, Sending
-from kubedl.client import Forbidden, Invalid, Job, TrainingClient
+from kubedl.client import Forbidden, Invalid, Job, KubedlError, TrainingClient
+from kubedl.client.job import USER
 from kubedl.client.objects import LOCAL_QUEUES
 
 Part = dict[str, Any]
@@ -19,6 +21,10 @@ def submit_jobs(settings: Settings, manifests: Sequence[Part], sending: Sending)
     """Create jobs, or print what would be created; returns the exit code."""
     if sending.timeout is not None and not sending.wait:
         raise click.UsageError("--timeout needs --wait\nnext  add --wait, or --running-timeout for the job itself")
+    if sending.check and (sending.wait or sending.dry_run != "none"):
+        raise click.UsageError(
+            "--check creates nothing, so there is nothing to wait for or to print\nnext  one of them"
+        )
     if sending.dry_run == "client":
         _print(settings, manifests, sending)
         return 0
@@ -26,8 +32,14 @@ def submit_jobs(settings: Settings, manifests: Sequence[Part], sending: Sending)
         made: list[Job] = []
         for manifest in manifests:
             _choose_queue(client, manifest)
+            name_submitter(client, manifest)
+        if sending.check:
+            from kubedl.cli.submit.checking import check_jobs  # noqa: PLC0415 - loads rules
+
+            return check_jobs(settings, client, manifests, sending.output or "")
+        for manifest in manifests:
             try:
-                job = client.create_job(manifest, dry_run=sending.dry_run == "server")
+                job = _create(client, manifest, sending)
             except (Invalid, Forbidden) as error:
                 failures.print_error(error.message, error.why, error.next)
                 return failures.NEVER_RAN if sending.wait else failures.REFUSED
@@ -36,7 +48,30 @@ def submit_jobs(settings: Settings, manifests: Sequence[Part], sending: Sending)
     if not sending.wait or sending.dry_run == "server":
         return 0
     names = [f"{job.word}/{job.name}" for job in made]
-    return following.wait_for_all(settings, names, "complete", sending.timeout, any_of=False)
+    waited = following.Waited("complete", sending.timeout, form=_form_of_result(sending), shows_phases=True)
+    return following.wait_for_all(settings, names, waited)
+
+
+def _form_of_result(sending: Sending) -> str:
+    return sending.output if sending.wait and sending.output in ("json", "yaml") else ""
+
+
+def _create(client: TrainingClient, manifest: Part, sending: Sending) -> Job:
+    if sending.code is None or sending.dry_run == "server":
+        return client.create_job(manifest, dry_run=sending.dry_run == "server")
+    from kubedl.cli.submit.shipping import create_with_code  # noqa: PLC0415 - packs a directory
+
+    return create_with_code(client, manifest, sending.code)
+
+
+def name_submitter(client: TrainingClient, manifest: Part) -> None:
+    """Write into a job who submits it, as the server knows the caller: `list --mine` and the history read it."""
+    notes = manifest["metadata"].setdefault("annotations", {})
+    if USER not in notes:
+        with suppress(KubedlError):  # a server without this question; the job matters more
+            notes[USER] = client.whoami()[0]
+    if not notes:
+        del manifest["metadata"]["annotations"]
 
 
 def _print(settings: Settings, manifests: Sequence[Part], sending: Sending) -> None:
@@ -52,7 +87,9 @@ def _print(settings: Settings, manifests: Sequence[Part], sending: Sending) -> N
 
 
 def _say(job: Job, sending: Sending) -> None:
-    if sending.output == "name":
+    if _form_of_result(sending):
+        click.echo(f"{job} created in {job.namespace}", err=True)  # what is printed is how it ends
+    elif sending.output == "name":
         click.echo(str(job))
     elif sending.output:
         print_object(applicable(job.manifest), sending.output)
