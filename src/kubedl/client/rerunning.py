@@ -66,12 +66,13 @@ def unlikely_name(job: Job) -> str:
 
 def create_free(client: "JobClient", manifests: Iterator[dict[str, Any]], *, dry_run: bool = False) -> Job:
     """Create the first job whose name is free."""
-    for manifest in itertools.islice(manifests, MOST_NAMES - 1):
+    taken: AlreadyExists | None = None
+    for manifest in itertools.islice(manifests, MOST_NAMES):
         try:
             return _create(client, manifest, dry_run=dry_run)
-        except AlreadyExists:
-            continue
-    return _create(client, next(manifests), dry_run=dry_run)
+        except AlreadyExists as error:
+            taken = error
+    raise taken or AssertionError("there is at least one name")
 
 
 def replace(client: "JobClient", job: Job, manifest: dict[str, Any]) -> Job:

@@ -16,6 +16,7 @@ from harness.fakes.api_server import merged
 Object = dict[str, Any]
 GROUP = "/apis/training.kubedl.io/v1alpha1"
 KINDS = {"pytorchjobs": "PyTorchJob", "tfjobs": "TFJob"}
+NOT_FOUND = {"kind": "Status", "reason": "NotFound", "code": 404, "message": "not found"}
 COLUMNS = ("Name", "State", "Ready", "Restarts", "Reason", "Model-Version", "GPUs", "Age")
 
 
@@ -161,26 +162,37 @@ class _Handler(BaseHTTPRequestHandler):
             self._watch(address.path, query)
         elif self.command == "POST":
             self._create(address.path, body)
-        elif self.command == "PATCH" and address.path in api.objects:
-            api.put(address.path, merged(api.objects[address.path], body))
-            self._answer(200, api.objects[address.path])
+        elif self.command == "PATCH":
+            self._patch(address.path, query, body)
         elif self.command == "DELETE" and address.path in api.objects:
             api.delete(address.path)
             self._answer(200, {"kind": "Status", "status": "Success"})
         elif address.path in api.objects:
             self._answer(200, api.objects[address.path])
-        elif address.path.rpartition("/")[2] in (*KINDS, "pods", "events"):
+        elif address.path.rpartition("/")[2] in (*KINDS, "pods", "events", "configmaps", "crons", "inferences"):
             self._list(address.path, query)
         else:
-            self._answer(404, {"kind": "Status", "reason": "NotFound", "code": 404, "message": "not found"})
+            self._answer(404, NOT_FOUND)
 
     def _create(self, path: str, body: Any) -> None:  # noqa: ANN401 - JSON
         place = f"{path}/{body['metadata']['name']}"
         if place in self.served.objects:
             self._answer(409, {"kind": "Status", "reason": "AlreadyExists", "code": 409, "message": "already exists"})
+        elif "dryRun" in self.path:
+            self._answer(201, {**body, "metadata": {"namespace": path.split("/")[-2], **body["metadata"]}})
         else:
             self.served.put(place, body)
             self._answer(201, body)
+
+    def _patch(self, path: str, query: dict[str, str], body: Any) -> None:  # noqa: ANN401 - JSON
+        """Change an object; a server-side apply creates it too. There are no managers of fields."""
+        if path not in self.served.objects and "apply-patch" not in self.headers.get("Content-Type", ""):
+            self._answer(404, NOT_FOUND)
+            return
+        changed = merged(self.served.objects.get(path, {}), body)
+        if "dryRun" not in query:
+            self.served.put(path, changed)
+        self._answer(200, changed)
 
     def _selected(self, path: str, query: dict[str, str]) -> Callable[[str, Object], bool]:
         collection = path.rpartition("/")[2]

@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
@@ -70,7 +71,7 @@ def _resize(manifest: Part, value: str) -> None:
     before, policy = _total(manifest), manifest["spec"].get("schedulingPolicy") or {}
     for field, change in resized(Job.of(manifest), int(value)).items():
         for role, part in change.items():
-            manifest["spec"][field].setdefault(role, {}).update(part)
+            manifest["spec"][field].setdefault(role, {}).update(deepcopy(part))
     if policy.get("minAvailable") == before:  # all of them start together
         policy["minAvailable"] = _total(manifest)
 
