@@ -16,12 +16,10 @@ from kubedl.client import log_reader, watching
 from kubedl.client.job import Job
 from kubedl.client.log_line import LogLine, Position
 from kubedl.client.log_reader import LogOptions
-from kubedl.client.replicas import JOB_NAME, JOB_UID, REPLICA_INDEX, REPLICA_TYPE
+from kubedl.client.log_sources import pods_of, replica_name, waits_for
 from kubedl.kube.errors import ApiError, InvalidError, NotFoundError, UnknownOutcomeError
 from kubedl.kube.sync_client import SyncClient
 
-INFERENCE, INFERENCE_UID = "serving.kubedl.io/inference", "serving.kubedl.io/inference-uid"  # labels of servers
-PREDICTOR = "serving.kubedl.io/predictor"
 AT_ONCE = 64  # replicas
 ROOM = 10_000  # lines that wait for the caller
 PATIENCE = 5.0  # seconds for the pod's status to say why its log ended
@@ -115,7 +113,7 @@ class LogFollower:
                 self._put(Note(f"{self.job.name} was deleted"))
                 break
             self._put(job)
-            message = job.message or _not_ready(job) or "no operator has seen it yet"
+            message = waits_for(job)
             if not self._readers and not job.is_finished and message != said:
                 self._put(Note(f"waiting for pods: {message}"))
                 said = message
@@ -269,27 +267,6 @@ class LogFollower:
     def _wait_for(self, predicate: Callable[[], bool], seconds: float | None = None) -> None:
         with self._changed:
             self._changed.wait_for(lambda: self._over or predicate(), seconds)
-
-
-def pods_of(job: Job) -> tuple[str, dict[str, str]]:
-    """Return the path and the selection of the pods of a job, or of a service."""
-    name, uid = (INFERENCE, INFERENCE_UID) if job.kind == "Inference" else (JOB_NAME, JOB_UID)
-    labels = f"{name}={job.name},{uid}={job.uid}"
-    return f"/api/v1/namespaces/{job.namespace}/pods", {"labelSelector": labels}
-
-
-def replica_name(pod: Object) -> str:
-    """Return the name of a pod's replica: worker-0; of a server, its predictor and the end of the pod's name."""
-    labels = pod["metadata"].get("labels") or {}
-    if PREDICTOR in labels:
-        return f"{labels[PREDICTOR]}-{pod['metadata']['name'].rpartition('-')[2]}"
-    return f"{labels.get(REPLICA_TYPE, '')}-{labels.get(REPLICA_INDEX, '')}"
-
-
-def _not_ready(job: Job) -> str:
-    """Return why a service is not ready; nothing of a job."""
-    ready = job.condition("Ready") or {}
-    return str(ready.get("message") or "") if ready.get("status") != "True" else ""
 
 
 def _status(pod: Object, container: str) -> Mapping[str, Any] | None:

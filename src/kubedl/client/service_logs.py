@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 from kubedl.client import log_reader
 from kubedl.client.errors import NotFound
 from kubedl.client.job import Job
-from kubedl.client.log_follower import PREDICTOR, LogFollower, pods_of, replica_name
+from kubedl.client.log_follower import LogFollower
 from kubedl.client.log_line import LogLine
 from kubedl.client.log_reader import LogOptions
+from kubedl.client.log_sources import PREDICTOR, pods_of, replica_name
 from kubedl.client.objects import INFERENCES, Objects
 from kubedl.kube.errors import ApiError, InvalidError
 

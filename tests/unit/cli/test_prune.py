@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
+import click
 import pytest
 
-from kubedl.cli.commands import prune
 from tests.unit.cli.conftest import Run, ago
 from tests.unit.client.api_server import GROUP, ApiServer
 
@@ -66,13 +66,13 @@ def test_it_asks(run: Run, full: ApiServer, monkeypatch: pytest.MonkeyPatch) -> 
         "error: 2 jobs and code of 1 job would be deleted\n  next  add -y, or --dry-run to see them\n",
     )
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
-    monkeypatch.setattr(prune.click, "confirm", _no)
+    monkeypatch.setattr(click, "confirm", _no)
     assert run("prune").code == 130
     assert not [call for call in full.calls if call.method == "DELETE"]
 
 
 def _no(*_: object, **__: object) -> None:
-    raise prune.click.Abort
+    raise click.Abort
 
 
 def test_only_what_was_found_is_deleted(run: Run, full: ApiServer) -> None:

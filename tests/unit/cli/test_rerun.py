@@ -95,9 +95,9 @@ def test_a_job_is_kept_if_the_new_one_is_refused(run: Run, api: ApiServer) -> No
 
 def _changed(*words: str, **parts: Any) -> dict[str, Any]:  # noqa: ANN401 - parts of a spec
     job = {"apiVersion": GROUP[6:], "kind": "PyTorchJob", "metadata": {"name": "bert"}, "spec": _spec(**parts)}
-    job = json.loads(json.dumps(job))  # no part is shared
-    override(job, words)
-    return job
+    own: dict[str, Any] = json.loads(json.dumps(job))  # no part is shared
+    override(own, words)
+    return own
 
 
 def _worker(job: dict[str, Any]) -> dict[str, Any]:
