@@ -65,7 +65,7 @@ def apply(
                 continue  # another command of ours wrote the field, such as submit or scale
             raise _conflict(cluster, error, what) from error
         except ApiError as error:
-            raise _refused(cluster.failed(error, f"apply {what}"), before, manifest) from error
+            raise _refused(error, cluster.failed(error, f"apply {what}"), name) from error
     raise AssertionError("unreachable")
 
 
@@ -104,11 +104,14 @@ def _conflict(cluster: "Cluster", error: ConflictError, what: str) -> KubedlErro
     return Conflict(f"cannot apply {what}: others have set these fields", "\n".join(lines), steps)
 
 
-def _refused(error: KubedlError, before: Object | None, manifest: Mapping[str, Any]) -> KubedlError:
-    """Say what can be done about a change that the server refuses: most fields of a job cannot change while it runs."""
-    if isinstance(error, Invalid) and before is not None and manifest.get("apiVersion") == GROUP_VERSION:
-        name = manifest["metadata"]["name"]
-        is_suspended = (before.get("spec") or {}).get("suspend")
-        first = () if is_suspended else (f"kubedl suspend {name}, then apply it again",)
-        return Invalid(error.message, error.why, (*first, f"another metadata.name, or kubedl delete {name} first"))
-    return error
+def _refused(error: ApiError, made: KubedlError, name: str) -> KubedlError:
+    """Say what can be done about a change that the server refuses: some fields change only while a job is suspended."""
+    if not isinstance(made, Invalid):
+        return made
+    if "suspend" in made.why:
+        steps: tuple[str, ...] = (f"kubedl suspend {name}, then apply it again",)
+    elif any(cause.reason == "FieldValueForbidden" for cause in error.causes):
+        steps = ("undo it", "another metadata.name")
+    else:
+        steps = ("correct the file",)
+    return Invalid(made.message, made.why, steps)

@@ -100,7 +100,7 @@ def _files(manifest: dict[str, Any]) -> list[str]:
     """Return the ConfigMaps with code that a job mounts."""
     found: dict[str, None] = {}
     for role in Job.of(manifest).roles.values():
-        for volume in role["template"]["spec"].get("volumes") or ():
+        for volume in role.get("template", {}).get("spec", {}).get("volumes") or ():
             if volume.get("name") == VOLUME and volume.get("configMap"):
                 found[str(volume["configMap"]["name"])] = None
     return list(found)

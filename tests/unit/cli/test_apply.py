@@ -57,18 +57,24 @@ def test_dry_run_changes_nothing(run: Run, api: ApiServer, file: Path) -> None:
     assert run("apply", "-f", name, "-o", "name").out == "pytorchjob/bert\n"
 
 
-def test_a_refusal_has_the_reason_and_the_others_are_applied(run: Run, api: ApiServer, file: Path) -> None:
+@pytest.mark.parametrize(
+    ("reason", "words", "step"),
+    [
+        ("FieldValueForbidden", "suspend the job first", "kubedl suspend bert, then apply it again"),
+        ("FieldValueForbidden", "it is chosen once", "undo it      or  another metadata.name"),
+        ("FieldValueInvalid", "should be greater than 0", "correct the file"),
+    ],
+)
+def test_a_refusal_has_the_reason_and_the_others_are_applied(
+    run: Run, api: ApiServer, file: Path, reason: str, words: str, step: str
+) -> None:
     api.job("bert", spec={"suspend": False})
-    cause = {"reason": "FieldValueForbidden", "field": "spec.pytorchReplicaSpecs", "message": "suspend the job first"}
+    cause = {"reason": reason, "field": "spec.x", "message": words}
     status = {"kind": "Status", "reason": "Invalid", "code": 422, "message": "no", "details": {"causes": [cause]}}
     api.refusals[f"PATCH {PATH}"] = (422, status)
     answer = run("apply", "-f", _write(file, {**JOB, "spec": {}}, CRON))
     assert (answer.code, answer.out) == (1, "cron/nightly created in team\n")
-    assert answer.err == (
-        "error: cannot apply pytorchjob/bert\n  why   spec.pytorchReplicaSpecs: suspend the job first\n"
-        "  next  kubedl suspend bert, then apply it again      or  "
-        "another metadata.name, or kubedl delete bert first\n"
-    )
+    assert answer.err == f"error: cannot apply pytorchjob/bert\n  why   spec.x: {words}\n  next  {step}\n"
 
 
 def _conflict(manager: str) -> tuple[int, dict[str, Any]]:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
+from kubedl.cli.submit.nested import manifest_of_words
 from kubedl.cli.submit.overrides import override
 from tests.unit.cli.conftest import Run
 from tests.unit.client.api_server import GROUP, ApiServer
@@ -167,6 +168,13 @@ class TestOverrides:
         assert job["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] == 1
         assert job["spec"]["schedulingPolicy"]["minAvailable"] == 2
 
+    def test_a_role_without_replicas_changes_too(self) -> None:
+        """It may get some later."""
+        job = _changed("workers=1", "image=b", "gang=true")
+        assert job["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] == 0
+        assert _worker(job)["containers"][0]["image"] == "b"
+        assert job["spec"]["schedulingPolicy"] == {"minAvailable": 1}
+
     def test_a_worker_more_is_a_copy_of_the_master(self) -> None:
         job = _changed()
         del job["spec"]["pytorchReplicaSpecs"]["Worker"]
@@ -205,7 +213,48 @@ def test_mistakes(run: Run, api: ApiServer, word: str, what: str, step: str) -> 
     assert len(api.objects) == 1
 
 
+def test_it_is_waited_for(run: Run, api: ApiServer) -> None:
+    api.job("bert", spec=_spec(), status=DONE)
+    answer = run("rerun", "bert", "--wait", "--timeout", "0")
+    assert (answer.code, answer.out) == (124, "pytorchjob/bert-r2 created in team\n")
+
+
 def test_flags_that_exclude_or_need_one_another(run: Run) -> None:
     assert run("rerun", "bert", "--replace", "--name", "x").code == 2
     assert run("rerun", "bert", "--timeout", "1m").code == 2
     assert run("rerun", "nothing").err.startswith("error: there is no job called nothing in team\n")
+
+
+CHANGES = (
+    *("image=b", "memory=96Gi", "cpu=3", "gpus=4", "gpus=0", "env=A=B", "data=c:/d:ro", "data-dir=/h:/p", "queue=q"),
+    *("priority=high", "retry=3", "retry=9", "running-timeout=60", "selector=a=b", "toleration=k=v:NoSchedule"),
+    *("scheduler=s", "service-account=a", "restricted=true", "share-memory=0", "share-memory=8Gi", "host-ipc=true"),
+    *("label=x=y", "annotation=x=y", "working-dir=/w", "image-pull-secret=s", "image-pull-policy=Always"),
+    *("ttl-after-finished=5", "clean-task-policy=All", "device=x/y=2", "rdma=r/x:2", "worker-image=w", "gang=true"),
+)
+
+
+@pytest.mark.parametrize("kind", ["pytorch", "tf", "mpi", "jax", "xgboost", "xdl", "mars", "elasticdl"])
+def test_a_changed_job_is_that_of_submit_with_the_flag(kind: str) -> None:
+    """Of every kind; whatever the flag, of those whose roles differ most."""
+    words = ["submit", kind, "--image", "a", *([] if kind == "elasticdl" else ["--workers", "2"])]
+    before = manifest_of_words([*words, "--", "run"], "j")
+    for change in CHANGES if kind in ("pytorch", "mpi") else CHANGES[::6]:
+        if change.startswith("worker-") and "Worker" not in next(iter(_roles(before))):
+            continue
+        flag, _, value = change.partition("=")
+        word = f"--{flag}" if value == "true" else f"--{flag}={value}"
+        changed = json.loads(json.dumps(before))
+        override(changed, [change])
+        assert _sorted(changed) == _sorted(manifest_of_words([*words, word, "--", "run"], "j")), change
+
+
+def _roles(job: dict[str, Any]) -> list[dict[str, Any]]:
+    return [value for name, value in job["spec"].items() if name.endswith("ReplicaSpecs")]
+
+
+def _sorted(value: Any) -> Any:  # noqa: ANN401 - JSON
+    """Lists in some order: a changed one may have its items in another."""
+    if isinstance(value, dict):
+        return {name: _sorted(one) for name, one in value.items()}
+    return sorted((_sorted(one) for one in value), key=str) if isinstance(value, list) else value

@@ -20,7 +20,7 @@ from kubedl.client import Job
 from kubedl.client.job import QUEUE_LABEL
 from kubedl.client.scaling import resized
 
-WORKERS, COMMAND, QUEUE = "workers", "command", "queue"
+WORKERS, COMMAND, QUEUE, GANG = "workers", "command", "queue", "gang"
 # What a job has if the flag is not given, replaced by something that nobody asks for: only then it shows that it was.
 UNLIKELY: dict[str, Any] = {"image": "-", "retry": -1, "share_memory": "-"}
 NOT_HERE = ("name", "wait", "timeout", "dry-run", "output", "from", "workers", "check")
@@ -44,6 +44,9 @@ def override(manifest: Part, words: Sequence[str]) -> None:
     for without, with_ in _described(parser, given, str(manifest["metadata"]["name"])):
         before, after = (job_manifest(kind, replace(one, **counts)) for one in (without, with_))
         _carry(manifest, before, after)
+    policy = manifest["spec"].get("schedulingPolicy") or {}
+    if "minAvailable" in policy and any(name == GANG for name, _ in given):
+        policy["minAvailable"] = _total(manifest)
     if any(name == COMMAND for name, _ in given):
         _drop_arguments(manifest, kind)
     for role, volumes in mounted.items():
@@ -81,8 +84,8 @@ def _total(manifest: Part) -> int:
 
 
 def _counts(kind: KindSchema, job: Job) -> dict[str, Any]:
-    """Return how many replicas of each role the job has, as flags say it."""
-    found = {role.lower(): int(one.get("replicas", 1)) for role, one in job.roles.items()}
+    """Return how many replicas of each role the job has, as flags say it; a role without any is described too."""
+    found = {role.lower(): max(1, int(one.get("replicas", 1))) for role, one in job.roles.items()}
     workers = found.get(roles.WORKER.lower(), 0) + (1 if roles.leads(kind) else 0)
     return {"workers": workers, "counts": found}
 
@@ -195,7 +198,7 @@ def _volumes(spec: Part) -> set[str]:
 def _tidy(spec: Part, mounted: set[str]) -> None:
     """Take away volumes that nothing mounts any more, and let requests of devices be their limits, as they must."""
     unused = mounted - _volumes(spec)
-    if unused:
+    if unused and spec.get("volumes"):
         spec["volumes"] = [volume for volume in spec["volumes"] if volume["name"] not in unused]
     for container in spec["containers"]:
         wanted = container.get("resources") or {}
