@@ -1,15 +1,23 @@
 """`kubedl history` on every database: jobs that were deleted are still there."""
 
 import asyncio
+import gzip
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from kubedl.history.logs.container_run import ended_runs
+from kubedl.history.logs.log_archive import StoredLog
+from kubedl.history.logs.log_records import LogRecords
 from kubedl.history.sink import Epoch
 from kubedl.history.sinks.database import DatabaseSink
-from tests.history.builders import job, job_row, pod, pod_row
+from tests.history.builders import decoded_pod, job, job_row, pod, pod_row
 from tests.unit.client.api_server import ApiServer, serving
 
 ROOT = Path(__file__).parents[2]
@@ -60,6 +68,60 @@ async def test_a_list_with_jobs_that_are_gone(engine: AsyncEngine, database_url:
         assert await rows() == {"bert": both["bert"]}
 
 
+async def test_logs_of_pods_that_are_gone(engine: AsyncEngine, database_url: str, cluster: str) -> None:
+    """Of each replica's last attempt, from the storage; what is not archived is said."""
+    sink, records = DatabaseSink(engine, cluster), LogRecords(engine, cluster)
+    await sink.claim(Epoch("lease", 0, "me"))
+    gone = job("clip", namespace="team-a", state="Failed")
+    stored, lost = pod(gone, phase="Failed"), pod(gone, index=1, phase="Failed")
+    await sink.write([job_row(gone, deleted=True), pod_row(stored, deleted=True), pod_row(lost, deleted=True)])
+    nothing = await _history(database_url, cluster, "logs", "clip")
+    assert (nothing.returncode, nothing.stderr.splitlines()[0]) == (1, "error: no log of clip is archived")
+    [run] = ended_runs(decoded_pod(stored), {})
+    await records.record(run, StoredLog("s3://logs/a.gz", 0, cut=False))
+
+    where = await _history(database_url, cluster, "logs", "clip", "--locations")
+    assert where.stdout == "worker-0  s3://logs/a.gz\n"
+    unknown = await _history(database_url, cluster, "logs", "clip")
+    assert (unknown.returncode, unknown.stderr.splitlines()[-1]) == (
+        2,
+        "  next  --endpoint URL, or kubedl config set logs-endpoint URL",
+    )
+    with _storage({"/logs/a.gz": gzip.compress(b"epoch 1\nepoch 2\n")}) as endpoint:
+        read = await _history(database_url, cluster, "logs", "clip", "--endpoint", endpoint)
+        assert read.stdout == "[worker-0] epoch 1\n[worker-0] epoch 2\n", read.stderr
+        assert read.stderr == "-- no log of worker-1 (attempt 0) is archived --\n"
+        one = await _history(database_url, cluster, "logs", "clip", "-i", "worker-1", "--endpoint", endpoint)
+        assert one.returncode == 1
+    with _storage({}) as endpoint:
+        deleted = await _history(database_url, cluster, "logs", "clip", "--endpoint", endpoint)
+        assert deleted.stderr.startswith("error: the log of worker-0 is not in the storage any more\n")
+
+
+@contextmanager
+def _storage(objects: dict[str, bytes]) -> Iterator[str]:
+    """Serve objects of a bucket; yields the address."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+        def do_GET(self) -> None:
+            self.send_response(200 if self.path in objects else 404)
+            self.end_headers()
+            self.wfile.write(objects.get(self.path, b""))
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
 async def test_what_is_not_there(database_url: str, cluster: str) -> None:
     missing = await _history(database_url, cluster, "get", "nothing")
     assert (missing.returncode, missing.stdout) == (1, "")
@@ -81,6 +143,8 @@ async def _kubedl(url: str, cluster: str, *words: str) -> subprocess.CompletedPr
             "KUBEDL_HISTORY_CLUSTER": cluster,
             "PATH": "/usr/bin:/bin",
             "XDG_CACHE_HOME": "/nonexistent",
+            "AWS_ACCESS_KEY_ID": "key",
+            "AWS_SECRET_ACCESS_KEY": "secret",
         },
         capture_output=True,
         text=True,

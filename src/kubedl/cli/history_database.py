@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from kubedl.cli import configuration
+
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -23,6 +25,11 @@ def options(function: Callable[..., Any]) -> Callable[..., Any]:
         "--history-cluster", metavar="NAME", help=f"The cluster's name in it; by default ${CLUSTER}, or kubedl."
     )
     return file(named(function))
+
+
+def _file() -> str | None:
+    """Return the file of the settings, which the address in the environment replaces."""
+    return None if os.environ.get(VARIABLE) else configuration.text("history-database-file")
 
 
 @dataclass(frozen=True)
@@ -45,10 +52,10 @@ class Database:
             raise NotSupported("the history needs more packages", str(error), extra) from error
         import asyncio  # noqa: PLC0415 - of all commands only these have an event loop
 
-        name = self.cluster or os.environ.get(CLUSTER) or DEFAULT_CLUSTER
+        name = self.cluster or configuration.text("history-cluster") or DEFAULT_CLUSTER
 
         async def run() -> T:
-            engine = create_engine(url_from(self.file), connections=1)
+            engine = create_engine(url_from(self.file or _file()), connections=1)
             try:
                 async with engine.connect() as connection:
                     return await question(connection, name)

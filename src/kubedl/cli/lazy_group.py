@@ -76,9 +76,16 @@ class LazyGroup(click.Group):
             formatter.write_dl(records)
 
 
-def group(name: str, text: str, module: str, commands: Mapping[str, str]) -> LazyGroup:
-    """Return a group of commands that stand in one module, each under its own name with `_command` behind it."""
+def group(
+    name: str, text: str, module: str, commands: Mapping[str, str], elsewhere: Mapping[str, str] | None = None
+) -> LazyGroup:
+    """Return a group of commands that stand in one module, each under its own name with `_command` behind it.
+
+    Those that have a module of their own are named in `elsewhere`.
+    """
     listed = {word: (f"{module}:{word.replace('-', '_')}_command", help_) for word, help_ in commands.items()}
+    for word, place in (elsewhere or {}).items():
+        listed[word] = (place, listed[word][1])
     return LazyGroup(
         name=name,
         help=text,

@@ -11,6 +11,8 @@ COMMANDS: dict[str, Listed] = {
     "Start a job": {
         "run": (f"{_PLACE}.run", "Run a command with the code of this directory, and follow it"),
         "submit": (f"{_PLACE}.submit", "Submit a training job by flags, or from a file"),
+        "apply": (f"{_PLACE}.apply", "Create or change objects from files; says what changed"),
+        "rerun": (f"{_PLACE}.rerun", "Submit again what ran or runs, with changes if you like"),
     },
     "See what it does": {
         "list": (f"{_PLACE}.list", "List jobs, newest first"),
@@ -26,21 +28,23 @@ COMMANDS: dict[str, Listed] = {
         "resume": (f"{_PLACE}.resume", "Start a suspended job"),
         "scale": (f"{_PLACE}.scale", "Change the number of workers"),
         "delete": (f"{_PLACE}.delete", "Delete jobs"),
+        "prune": (f"{_PLACE}.prune", "Delete finished jobs, and files that no job uses"),
         "attach": (f"{_PLACE}.attach", "Open a shell in a replica"),
         "exec": (f"{_PLACE}.exec", "Run a command in a replica, or in all"),
         "open": (f"{_PLACE}.open", "Forward a port of a job or its TensorBoard"),
     },
     "Models and services": {
         "model": (f"{_PLACE}.model", "list, get, lineage, build, delete"),
-        "serve": (f"{_PLACE}.serve", "list, get, traffic, next, promote, abort, retry, scale, delete"),
+        "serve": (f"{_PLACE}.serve", "submit, list, get, logs, traffic, next, promote, abort, retry, scale, delete"),
     },
     "Schedules, history, queues": {
         "cron": (f"{_PLACE}.cron", "list, get, create, suspend, resume, run, delete"),
-        "history": (f"{_PLACE}.history", "list, get, stats, receipt"),
+        "history": (f"{_PLACE}.history", "list, get, logs, stats, receipt"),
         "queue": (f"{_PLACE}.queue", "list, get: who is in it, and who is before whom"),
     },
     "The installation": {
         "doctor": (f"{_PLACE}.doctor", "Check cluster, rights and parts; one line each with the fix"),
+        "config": (f"{_PLACE}.config", "get, list, set, unset: what flags are by default"),
         "completion": (f"{_PLACE}.completion", "Print the completion of bash, zsh or fish"),
         "version": (f"{_PLACE}.version", "Print the version"),
     },

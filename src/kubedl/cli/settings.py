@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kubedl.cli import configuration
+
 if TYPE_CHECKING:
     from kubedl.cli.terminal import Terminal
     from kubedl.client import TrainingClient
@@ -38,19 +40,19 @@ class Settings:
         from kubedl.kube.sync_credentials import Overrides  # noqa: PLC0415
 
         overrides = Overrides(
-            kubeconfig=self.kubeconfig or "",
-            context=self.context or "",
-            cluster=self.cluster or "",
-            user=self.user or "",
-            server=self.server or "",
+            kubeconfig=self.kubeconfig or configured("kubeconfig"),
+            context=self.context or configured("context"),
+            cluster=self.cluster or configured("cluster"),
+            user=self.user or configured("user"),
+            server=self.server or configured("server"),
             token=self.token or "",
-            as_user=self.as_user or "",
+            as_user=self.as_user or configured("as"),
             as_groups=self.as_group,
         )
         return TrainingClient(
-            namespace=self.namespace,
+            namespace=self.namespace or configured("namespace") or None,
             overrides=overrides,
-            request_timeout=self.request_timeout or 30.0,
+            request_timeout=self.request_timeout or float(configured("request-timeout") or 30),
             on_call=_print_call if self.debug else _ignore_call,
         )
 
@@ -58,7 +60,12 @@ class Settings:
         """Return standard output."""
         from kubedl.cli.terminal import Terminal  # noqa: PLC0415
 
-        return Terminal.of(sys.stdout, self.color or "auto", os.environ)
+        return Terminal.of(sys.stdout, self.color or configured("color") or "auto", os.environ)
+
+
+def configured(key: str) -> str:
+    """Return a setting of the environment or of a file; empty if there is none."""
+    return configuration.text(key) or ""
 
 
 def _print_call(method: str, path: str, result: str, seconds: float) -> None:

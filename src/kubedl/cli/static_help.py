@@ -4,7 +4,7 @@ import os.path
 from collections.abc import Sequence
 
 DIRECTORY = os.path.join(os.path.dirname(__file__), "help")  # noqa: PTH118, PTH120 - pathlib takes as long as the rest
-_NAMES = ("submit", "top", "model", "serve", "cron", "history", "queue")
+_NAMES = ("submit", "top", "model", "serve", "cron", "history", "queue", "config")
 GROUPS: dict[tuple[str, ...], str] = {(): "kubedl.txt", **{(name,): f"{name}.txt" for name in _NAMES}}
 ASKS = ("-h", "--help")
 

@@ -56,6 +56,10 @@ class ClusterClient:
         """Return the other objects of the namespace: models, services, crons, queues."""
         return Objects(self._cluster, self.namespace)
 
+    def objects_in(self, namespace: str) -> Objects:
+        """Return the objects of another namespace."""
+        return Objects(self._cluster, namespace)
+
     @property
     def server(self) -> str:
         """Return the address of the API server."""

@@ -10,9 +10,10 @@ from kubedl.client.errors import AlreadyExists, JobFailed, KubedlError, NotFound
 from kubedl.client.job import Job, JobSummary
 from kubedl.client.job_list import JobChange, JobSelection
 from kubedl.client.kinds import JobKind
-from kubedl.client.log_follower import LogFollower, pods_of, replica_name
+from kubedl.client.log_follower import LogFollower
 from kubedl.client.log_line import LogLine
 from kubedl.client.log_reader import LogOptions
+from kubedl.client.log_sources import pods_of, replica_name
 from kubedl.client.objects import MERGE
 from kubedl.client.replicas import Event, Replica, first_failure, replicas_of
 from kubedl.kube.errors import AlreadyExistsError, ApiError, InvalidError

@@ -16,7 +16,7 @@ from kubedl.client import log_reader, watching
 from kubedl.client.job import Job
 from kubedl.client.log_line import LogLine, Position
 from kubedl.client.log_reader import LogOptions
-from kubedl.client.replicas import JOB_NAME, JOB_UID, REPLICA_INDEX, REPLICA_TYPE
+from kubedl.client.log_sources import pods_of, replica_name, waits_for
 from kubedl.kube.errors import ApiError, InvalidError, NotFoundError, UnknownOutcomeError
 from kubedl.kube.sync_client import SyncClient
 
@@ -113,7 +113,7 @@ class LogFollower:
                 self._put(Note(f"{self.job.name} was deleted"))
                 break
             self._put(job)
-            message = job.message or "no operator has seen the job yet"
+            message = waits_for(job)
             if not self._readers and not job.is_finished and message != said:
                 self._put(Note(f"waiting for pods: {message}"))
                 said = message
@@ -267,18 +267,6 @@ class LogFollower:
     def _wait_for(self, predicate: Callable[[], bool], seconds: float | None = None) -> None:
         with self._changed:
             self._changed.wait_for(lambda: self._over or predicate(), seconds)
-
-
-def pods_of(job: Job) -> tuple[str, dict[str, str]]:
-    """Return the path and the selection of a job's pods."""
-    labels = f"{JOB_NAME}={job.name},{JOB_UID}={job.uid}"
-    return f"/api/v1/namespaces/{job.namespace}/pods", {"labelSelector": labels}
-
-
-def replica_name(pod: Object) -> str:
-    """Return the name of a pod's replica: worker-0."""
-    labels = pod["metadata"].get("labels") or {}
-    return f"{labels.get(REPLICA_TYPE, '')}-{labels.get(REPLICA_INDEX, '')}"
 
 
 def _status(pod: Object, container: str) -> Mapping[str, Any] | None:

@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 from kubedl.client.errors import NotFound
 from kubedl.kube.errors import ApiError, NotFoundError
+from kubedl.kube.sync_client import NO_PARAMS
 
 if TYPE_CHECKING:
     from kubedl.client.job_lookup import Cluster
@@ -81,9 +82,10 @@ class Objects:
         """Return one object; raises NotFound with the command that lists those that there are."""
         return self._send("GET", resource, name, f"get {resource.word} {name}")
 
-    def create(self, resource: Resource, body: Mapping[str, Any]) -> Object:
-        """Create an object."""
-        return self._send("POST", resource, "", f"create {resource.word} {body['metadata']['name']}", body)
+    def create(self, resource: Resource, body: Mapping[str, Any], *, dry_run: bool = False) -> Object:
+        """Create an object; with `dry_run`, only let the server check it."""
+        what = f"create {resource.word} {body['metadata']['name']}"
+        return self._send("POST", resource, "", what, body, {"dryRun": "All"} if dry_run else {})
 
     def patch(self, resource: Resource, name: str, change: Mapping[str, Any]) -> Object:
         """Change fields of an object (a merge patch)."""
@@ -94,11 +96,17 @@ class Objects:
         self._send("DELETE", resource, name, f"delete {resource.word} {name}", {"propagationPolicy": "Background"})
 
     def _send(
-        self, method: str, resource: Resource, name: str, what: str, body: Mapping[str, Any] | None = None
+        self,
+        method: str,
+        resource: Resource,
+        name: str,
+        what: str,
+        body: Mapping[str, Any] | None = None,
+        params: Mapping[str, str] = NO_PARAMS,
     ) -> Object:
-        content = MERGE if method == "PATCH" else "application/json"
+        content, path = MERGE if method == "PATCH" else "application/json", resource.path(self.namespace, name)
         try:
-            answer = self._cluster.client.call(method, resource.path(self.namespace, name), body=body, content=content)
+            answer = self._cluster.client.call(method, path, params=params, body=body, content=content)
         except NotFoundError as error:
             if not name:
                 raise self._cluster.failed(error, what) from error

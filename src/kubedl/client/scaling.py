@@ -12,7 +12,13 @@ LED = ("PyTorchJob", "XGBoostJob")  # their Master trains too
 def change(job: Job, workers: int) -> dict[str, Any]:
     """Return the change of the spec that gives a job so many workers."""
     if job.is_finished:
-        raise Invalid(f"{job.name} has ended", "its workers will not run again", (f"kubedl get {job.name}",))
+        steps = (f"kubedl rerun {job.name} --set workers={workers}", f"kubedl get {job.name}")
+        raise Invalid(f"{job.name} has ended", "its workers will not run again", steps)
+    return resized(job, workers)
+
+
+def resized(job: Job, workers: int) -> dict[str, Any]:
+    """Return the change of the spec, whatever the state of the job."""
     roles = {name.lower(): name for name in job.roles}
     field = next((name for name, value in job.spec.items() if value is job.roles), "")
     if WORKER.lower() not in roles and job.kind in LED and MASTER.lower() in roles:

@@ -20,7 +20,7 @@ from kubedl.entrypoints.recorded_kinds import LEASE, recorded_kinds
 from kubedl.entrypoints.recorder_logs import add_options, archiving
 from kubedl.entrypoints.recorder_sinks import UnknownSinkError, sink
 from kubedl.history import engine, migrate
-from kubedl.history.logs.bucket import BucketSettingsError
+from kubedl.history.logs.bucket_settings import BucketSettingsError
 from kubedl.history.maintenance import Maintenance
 from kubedl.history.price_book import PriceBook, PriceBookError, PriceBookFile
 from kubedl.history.receipts import Receipts

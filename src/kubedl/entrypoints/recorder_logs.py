@@ -6,7 +6,8 @@ from collections.abc import Callable
 from prometheus_client import CollectorRegistry
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from kubedl.history.logs.bucket import Bucket, BucketSettings, BucketSettingsError, credentials_from
+from kubedl.history.logs.bucket import Bucket
+from kubedl.history.logs.bucket_settings import BucketSettings, BucketSettingsError, credentials_from
 from kubedl.history.logs.container_run import ended_runs
 from kubedl.history.logs.log_archive import LogArchive
 from kubedl.history.logs.log_metrics import LogMetrics

@@ -35,6 +35,12 @@ CONTRACT = {
     ("run", "--help"): (*HEAVY, *NETWORK, "msgspec", "yaml", "kubedl.client", "kubedl.training"),
     ("history", "list", "--help"): (*HEAVY, *NETWORK, "msgspec", "yaml", "sqlalchemy", "kubedl.client"),
     ("suspend", "bert"): (*HEAVY, "json", "kubedl.training", "kubedl.api", "importlib.metadata"),
+    ("rerun", "bert"): (*HEAVY, "kubedl.training", "kubedl.api", "importlib.metadata", "kubedl.cli.submit.flags"),
+    ("apply", "--help"): (*HEAVY, *NETWORK, "msgspec", "yaml", "kubedl.client", "kubedl.cli.submit.flags"),
+    ("prune", "--help"): (*HEAVY, *NETWORK, "msgspec", "yaml", "kubedl.client"),
+    ("config", "list"): (*HEAVY, *NETWORK, "msgspec", "yaml", "tomllib", "kubedl.client"),
+    ("serve", "submit", "custom", "--name", "x", "--image", "i"): (*HEAVY, "kubedl.training", "kubedl.api"),
+    ("history", "logs", "--help"): (*HEAVY, *NETWORK, "msgspec", "yaml", "sqlalchemy", "kubedl.client"),
     ("scale", "bert", "--workers", "2", "-y"): (*HEAVY, "kubedl.training", "kubedl.api", "importlib.metadata"),
 }
 

@@ -208,8 +208,8 @@ class TestFiles:
             ("kind: Pod\napiVersion: v1\nmetadata: {name: x}", "holds a Pod, which is no training job"),
             ("a: [", "is no YAML"),
             ("just words", "holds something that is no object of Kubernetes"),
-            ("", "has 0 jobs"),
-            ("kind: X\napiVersion: training.kubedl.io/v1alpha1\nmetadata: {}", "a X without metadata.name or spec"),
+            ("", "has 0 objects"),
+            ("kind: X\napiVersion: training.kubedl.io/v1alpha1\nmetadata: {}", "a X without metadata.name"),
         ],
     )
     def test_other_files(self, run: Run, tmp_path: Path, text: str, what: str) -> None:

@@ -16,6 +16,7 @@ from harness.fakes.api_server import merged
 Object = dict[str, Any]
 GROUP = "/apis/training.kubedl.io/v1alpha1"
 KINDS = {"pytorchjobs": "PyTorchJob", "tfjobs": "TFJob"}
+NOT_FOUND = {"kind": "Status", "reason": "NotFound", "code": 404, "message": "not found"}
 COLUMNS = ("Name", "State", "Ready", "Restarts", "Reason", "Model-Version", "GPUs", "Age")
 
 
@@ -168,26 +169,26 @@ class _Handler(BaseHTTPRequestHandler):
             self._watch(path, query)
         elif self.command == "POST":
             self._create(path, body, dry_run=query.get("dryRun") == "All")
+        elif self.command == "PATCH":
+            self._patch(path, query, body)
         elif path in self.served.objects:
-            self._one(path, body)
+            self._one(path)
         elif self._is_collection(path):
             self._list(path, query)
         else:
-            self._answer(404, {"kind": "Status", "reason": "NotFound", "code": 404, "message": "not found"})
+            self._answer(404, NOT_FOUND)
 
-    def _one(self, path: str, body: Any) -> None:  # noqa: ANN401 - JSON
+    def _one(self, path: str) -> None:
         api = self.served
         if self.command == "DELETE":
             api.delete(path)
             self._answer(200, {"kind": "Status", "status": "Success"})
-            return
-        if self.command == "PATCH":
-            api.put(path, merged(api.objects[path], body))
-        self._answer(200, api.objects[path])
+        else:
+            self._answer(200, api.objects[path])
 
     def _is_collection(self, path: str) -> bool:
-        last = path.rpartition("/")[2]
-        return last in (*KINDS, "pods", "events") or any(f"/{last}/" in place for place in self.served.objects)
+        last, always = path.rpartition("/")[2], (*KINDS, "pods", "events", "configmaps", "crons", "inferences")
+        return last in always or any(f"/{last}/" in place for place in self.served.objects)
 
     def _create(self, path: str, body: Any, *, dry_run: bool) -> None:  # noqa: ANN401 - JSON
         place = f"{path}/{body['metadata']['name']}"
@@ -198,6 +199,16 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self.served.put(place, body)
             self._answer(201, body)
+
+    def _patch(self, path: str, query: dict[str, str], body: Any) -> None:  # noqa: ANN401 - JSON
+        """Change an object; a server-side apply creates it too. There are no managers of fields."""
+        if path not in self.served.objects and "apply-patch" not in self.headers.get("Content-Type", ""):
+            self._answer(404, NOT_FOUND)
+            return
+        changed = merged(self.served.objects.get(path, {}), body)
+        if "dryRun" not in query:
+            self.served.put(path, changed)
+        self._answer(200, changed)
 
     def _selected(self, path: str, query: dict[str, str]) -> Callable[[str, Object], bool]:
         collection = path.rpartition("/")[2]

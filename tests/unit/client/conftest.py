@@ -15,6 +15,7 @@ def api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ApiServer]:
     """An API server; whatever the machine knows about other clusters does not count."""
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     for name in ("HTTPS_PROXY", "https_proxy", "KUBERNETES_SERVICE_HOST"):
         monkeypatch.delenv(name, raising=False)
     with serving(ApiServer()) as served:

@@ -25,9 +25,11 @@ command = group(
     {
         "list": "List jobs, newest first",
         "get": "Show a job with its pods and events",
+        "logs": "Print archived logs, also of pods that are gone",
         "stats": "Count jobs and GPUs by user, queue, kind, state or day",
         "receipt": "Show what a job used and cost",
     },
+    {"logs": "kubedl.cli.commands.history_logs"},
 )
 GROUPS = ("user", "namespace", "kind", "queue", "state", "day")
 
@@ -109,7 +111,7 @@ def _namespace(settings: Settings) -> str:
 @options
 def get_command(settings: Settings, name: str, database_file: str | None, history_cluster: str | None) -> None:
     """Show the newest job of a name: how it ended, its pods, and what happened."""
-    detail = _detail(settings, name, Database(database_file, history_cluster))
+    detail = detail_of(settings, name, Database(database_file, history_cluster))
     terminal, row = settings.terminal(), _row(detail.job)
     parts = [
         f"{detail.job.kind} in {detail.job.namespace}",
@@ -135,7 +137,8 @@ def _code(code: int | None) -> str:
     return "-" if code is None else str(code)
 
 
-def _detail(settings: Settings, name: str, database: Database) -> "JobDetail":
+def detail_of(settings: Settings, name: str, database: Database) -> "JobDetail":
+    """Return the newest job of a name in the history; raises NotFound."""
     from kubedl.client.errors import NotFound
 
     namespace, plain = _namespace(settings), name.rpartition("/")[2]
@@ -181,7 +184,7 @@ def receipt_command(settings: Settings, name: str, database_file: str | None, hi
     from kubedl.client.errors import NotFound
 
     database = Database(database_file, history_cluster)
-    uid = _detail(settings, name, database).job.uid
+    uid = detail_of(settings, name, database).job.uid
 
     async def ask(connection: "AsyncConnection", cluster: str) -> "ReceiptRecord | None":
         from kubedl.history.queries.spend import get_receipt

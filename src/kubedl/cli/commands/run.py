@@ -1,6 +1,5 @@
 """`kubedl run`: one command as a job, with the code of a directory, followed to its end."""
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,6 @@ from kubedl.cli.submit.kind_schema import known_kinds
 if TYPE_CHECKING:
     from kubedl.client import Job, TrainingClient
 
-IMAGE = "KUBEDL_IMAGE"
 NOT_HERE = ("wait", "timeout", "output", "check", "code")  # a run is always followed
 
 
@@ -28,12 +26,11 @@ def run(settings: Settings, code: str | None, no_code: bool, remove: bool, **fla
 
     if not flags["command"]:
         raise click.UsageError("run needs a command\nnext  kubedl run --gpus 1 -- python train.py")
-    image = flags["image"] or os.environ.get(IMAGE)
-    if not image:
-        raise click.UsageError(f"no image\nnext  --image IMAGE, or export {IMAGE}=IMAGE")
+    if not flags["image"]:
+        raise click.UsageError("no image\nnext  --image IMAGE, or kubedl config set image IMAGE")
     words = list(flags["command"])
     name = flags["name"] or generated_name(_stem(words))
-    flags |= {"image": image, "name": name}
+    flags["name"] = name
     directory = None if no_code else Path(code) if code else _directory(words)
     if directory is not None:
         flags["command"] = ("python3", "/kubedl-files/code.pyz")

@@ -15,8 +15,10 @@ command = group(
     "Services: predictors, their shares of the traffic, and rollouts of new versions.",
     __name__,
     {
+        "submit": "Serve a model: serve submit mlserver --name flowers --model-version trees-7 …",
         "list": "List services with their predictors",
         "get": "Show a service: predictors, rollout, why it is not ready",
+        "logs": "Print or follow the logs of its servers",
         "traffic": "Share the traffic: serve traffic NAME main=70 other=30",
         "next": "Go on to the next step of a rollout",
         "promote": "Let the new version serve everything",
@@ -25,6 +27,7 @@ command = group(
         "scale": "Change the number of servers of a predictor",
         "delete": "Delete services",
     },
+    {"submit": "kubedl.cli.commands.serve_submit", "logs": "kubedl.cli.commands.serve_logs"},
 )
 ANNOTATION = "serving.kubedl.io/rollout"
 SERVICE = click.argument("name", metavar="SERVICE")

@@ -5,9 +5,11 @@ from typing import Any
 
 import click
 
+from kubedl.cli import configuration
+from kubedl.cli.dry_run import with_mode
 from kubedl.cli.settings import Command, Settings
 from kubedl.cli.submit import arena, role_flags, roles
-from kubedl.cli.submit.flags import MODES, JobFlags, job_options
+from kubedl.cli.submit.flags import JobFlags, job_options
 from kubedl.cli.submit.kind_schema import FieldSchema, KindSchema
 
 OWN = "own__"  # prefix of the parameters of fields that only one kind has
@@ -33,23 +35,13 @@ class SubmitCommand(Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         known = frozenset(name for parameter in self.params for name in parameter.opts)
         try:
-            words, hints = arena.translate(_with_mode(args), known)
+            words, hints = arena.translate(with_mode(args), known)
         except click.UsageError as error:
             error.ctx = ctx
             raise
         if hints:
             click.echo(f"hint: {', '.join(hints)} (both work)", err=True)
         return super().parse_args(ctx, words)
-
-
-def _with_mode(words: list[str]) -> list[str]:
-    """Complete --dry-run without a mode: what follows it may be the command."""
-    after = [*words[1:], ""]
-    end = words.index("--") if "--" in words else len(words)
-    return [
-        "--dry-run=client" if word == "--dry-run" and place < end and after[place] not in MODES else word
-        for place, word in enumerate(words)
-    ]
 
 
 def command_for(kind: KindSchema) -> SubmitCommand:
@@ -120,6 +112,8 @@ def _option(field: FieldSchema) -> click.Option:
 
 def _sorted(kind: KindSchema, flags: dict[str, Any]) -> dict[str, Any]:
     """Return the values by the names of JobFlags."""
+    if flags["model_name"] and not flags["model_repo"]:
+        flags["model_repo"] = configuration.text("model-repo")
     own = {field.name: flags.pop(f"{OWN}{field.name}") for field in kind.fields}
     own = {name: value for name, value in own.items() if value is not None}
     env = flags["env"]

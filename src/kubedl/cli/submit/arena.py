@@ -3,7 +3,7 @@
 Flags that are the same in both stand among our own (`flags.py`, `role_flags.py`). Read from Arena 0.15.5.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import click
@@ -158,7 +158,12 @@ def translate_globals(words: Sequence[str]) -> list[str]:
     return found
 
 
-def translate(words: Sequence[str], known: frozenset[str]) -> tuple[list[str], list[str]]:
+def translate(
+    words: Sequence[str],
+    known: frozenset[str],
+    renamed: Mapping[str, str] = RENAMED,
+    refused: Mapping[str, Refusal] = REFUSED,
+) -> tuple[list[str], list[str]]:
     """Return the words with today's flags, and what has another name. Raises UsageError for flags without meaning.
 
     `known` are the flags of the command: what it has is its own, whatever Arena calls so.
@@ -171,15 +176,15 @@ def translate(words: Sequence[str], known: frozenset[str]) -> tuple[list[str], l
         if word == "--":
             return [*found, word, *rest], hints
         flag, equals, value = word.partition("=")
-        if flag in REFUSED and flag not in known:
-            raise click.UsageError(f"{flag}: {REFUSED[flag].why}\nnext  {REFUSED[flag].step}")
-        if flag not in RENAMED or flag in known:
+        if flag in refused and flag not in known:
+            raise click.UsageError(f"{flag}: {refused[flag].why}\nnext  {refused[flag].step}")
+        if flag not in renamed or flag in known:
             found.append(word)
             continue
-        hints.append(f"{flag} is now {RENAMED[flag]}")
+        hints.append(f"{flag} is now {renamed[flag]}")
         if flag in SWITCHES:
             value = value or (rest.pop(0) if rest and rest[0] in ("true", "false") else "true")
-            found += [RENAMED[flag]] if value == "true" else []
+            found += [renamed[flag]] if value == "true" else []
         else:
-            found.append(f"{RENAMED[flag]}{equals}{value}")
+            found.append(f"{renamed[flag]}{equals}{value}")
     return found, hints

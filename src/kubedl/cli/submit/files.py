@@ -25,13 +25,25 @@ def submit_files(settings: Settings, files: tuple[str, ...], **sending: Any) -> 
 
 def read_jobs(file: str) -> list[dict[str, Any]]:
     """Return the jobs of a YAML or JSON file; raises UsageError if it holds anything else."""
+    jobs = read_objects(file)
+    for job in jobs:
+        if not str(job.get("apiVersion", "")).startswith(GROUP):
+            kind = job["kind"][:63]
+            raise click.UsageError(f"{file} holds a {kind}, which is no training job\nnext  kubedl apply -f {file}")
+        if not isinstance(job.get("spec"), dict):
+            raise click.UsageError(f"{file}: a {job['kind'][:63]} without spec\nnext  add it")
+    return jobs
+
+
+def read_objects(file: str) -> list[dict[str, Any]]:
+    """Return the objects of a YAML or JSON file, each with kind and name."""
     import yaml  # noqa: PLC0415 - help needs none
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         text = sys.stdin.read(MOST_BYTES + 1) if file == "-" else _read(file)
         if len(text) > MOST_BYTES:
-            raise click.UsageError(f"{file} is larger than 4 MiB\nnext  submit its jobs in parts")
+            raise click.UsageError(f"{file} is larger than 4 MiB\nnext  send its objects in parts")
         found = [one for one in yaml.load_all(text, loader) if one is not None]
     except OSError as error:
         raise click.UsageError(
@@ -44,7 +56,7 @@ def read_jobs(file: str) -> list[dict[str, Any]]:
     for job in jobs:
         _check(file, job)
     if not 0 < len(jobs) <= MOST_JOBS:
-        raise click.UsageError(f"{file} has {len(jobs)} jobs\nnext  a file with 1 to {MOST_JOBS}")
+        raise click.UsageError(f"{file} has {len(jobs)} objects\nnext  a file with 1 to {MOST_JOBS}")
     return jobs
 
 
@@ -63,9 +75,5 @@ def _check(file: str, job: object) -> None:
         raise click.UsageError(
             f"{file} holds something that is no object of Kubernetes\nnext  apiVersion, kind, metadata"
         )
-    if not str(job.get("apiVersion", "")).startswith(GROUP):
-        raise click.UsageError(
-            f"{file} holds a {job['kind'][:63]}, which is no training job\nnext  kubectl apply -f {file}"
-        )
-    if not isinstance(metadata.get("name"), str) or not isinstance(job.get("spec"), dict):
-        raise click.UsageError(f"{file}: a {job['kind'][:63]} without metadata.name or spec\nnext  add them")
+    if not isinstance(metadata.get("name"), str):
+        raise click.UsageError(f"{file}: a {job['kind'][:63]} without metadata.name\nnext  add it")

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 
 import click
 
+from kubedl.cli.configuration import ConfiguredOption
+from kubedl.cli.dry_run import dry_run
 from kubedl.cli.durations import Duration
 from kubedl.cli.submit.role_flags import RoleFlags
 
@@ -12,7 +14,6 @@ _CLEANING = ("None", "Running", "All")
 SUCCESS = {"ChiefWorker": "", "AllWorkers": "AllWorkers", "AllReplicas": "AllReplicas", "AnyWorker": "AnyWorker"}
 ONLY_QUEUE = "."  # --queue without a name
 RDMA = "rdma/hca"
-MODES = ("none", "client", "server")  # of --dry-run
 
 
 @dataclass(frozen=True)
@@ -122,14 +123,7 @@ def sending_options() -> list[click.Parameter]:
     return [
         click.Option(["--wait"], is_flag=True, help="Follow the job to its end, and end with its exit code."),
         click.Option(["--timeout"], type=Duration(), metavar="DURATION", help="How long to --wait; exit code 124."),
-        click.Option(
-            ["--dry-run"],
-            type=click.Choice(MODES),
-            default="none",
-            is_flag=False,
-            flag_value="client",
-            help="Create nothing: print the manifest (client, the default), or let the server check it.",
-        ),
+        dry_run("Create nothing: print the manifest (client, the default), or let the server check it."),
         click.Option(
             ["--check"],
             is_flag=True,
@@ -146,7 +140,7 @@ def sending_options() -> list[click.Parameter]:
 def _container_options() -> list[click.Parameter]:
     return [
         click.Option(["--name"], required=True, metavar="NAME", help="Name of the job."),
-        click.Option(["--image"], required=True, metavar="IMAGE", help="Image of all replicas."),
+        ConfiguredOption(["--image"], required=True, metavar="IMAGE", help="Image of all replicas."),
         click.Option(["--gpus"], type=click.IntRange(0), metavar="N", help="GPUs (nvidia.com/gpu) of each replica."),
         _many("--device", "NAME=COUNT", "Other devices of each replica, such as amd.com/gpu=8."),
         click.Option(["--cpu"], metavar="QUANTITY", help="CPUs of each replica, requested and at most."),
@@ -188,7 +182,7 @@ def _container_options() -> list[click.Parameter]:
 
 def _scheduling_options() -> list[click.Parameter]:
     return [
-        click.Option(
+        ConfiguredOption(
             ["--queue"],
             metavar="[NAME]",
             is_flag=False,

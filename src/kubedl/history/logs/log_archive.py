@@ -14,7 +14,7 @@ from typing import Protocol
 
 import structlog
 
-from kubedl.history.logs.bucket import BucketError
+from kubedl.history.logs.bucket_settings import BucketError
 from kubedl.history.logs.container_run import ContainerRun
 from kubedl.history.logs.log_metrics import LogMetrics
 from kubedl.history.logs.log_reader import Log, LogGoneError, LogUnreadableError

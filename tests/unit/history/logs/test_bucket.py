@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubedl.history.logs.bucket import BucketSettings, BucketSettingsError, credentials_from
+from kubedl.history.logs.bucket_settings import BucketSettings, BucketSettingsError, credentials_from
 
 
 @pytest.mark.parametrize(

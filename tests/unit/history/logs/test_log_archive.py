@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 from prometheus_client import CollectorRegistry
 
-from kubedl.history.logs.bucket import BucketError
+from kubedl.history.logs.bucket_settings import BucketError
 from kubedl.history.logs.container_run import ContainerRun
 from kubedl.history.logs.log_archive import LogArchive, StoredLog
 from kubedl.history.logs.log_metrics import LogMetrics

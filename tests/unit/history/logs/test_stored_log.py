@@ -1,0 +1,89 @@
+"""Archived logs come back from the storage as they were, or not at all."""
+
+import gzip
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+
+from kubedl.history.logs.bucket_settings import BucketError, BucketSettings, BucketSettingsError
+from kubedl.history.logs.signature import Credentials
+from kubedl.history.logs.stored_log import LogMissingError, read_lines, split_location
+
+KEY = Credentials("key", "secret")
+
+
+class Storage(HTTPServer):
+    """Objects by path; what was asked is kept."""
+
+    objects: dict[str, bytes]
+    asked: list[dict[str, str]]
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Storage
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+    def do_GET(self) -> None:
+        self.server.asked.append({name.lower(): value for name, value in self.headers.items()})
+        body = self.server.objects.get(self.path)
+        self.send_response(200 if body is not None else 404)
+        self.end_headers()
+        self.wfile.write(body if body is not None else b"<Code>NoSuchKey</Code><Message>gone</Message>")
+
+
+@pytest.fixture
+def storage() -> Iterator[Storage]:
+    server = Storage(("127.0.0.1", 0), _Handler)
+    server.objects, server.asked = {}, []
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def _read(storage: Storage, key: str = "a/b.log.gz") -> list[str]:
+    settings = BucketSettings(f"http://127.0.0.1:{storage.server_port}", "logs")
+    return list(read_lines(settings, key, KEY))
+
+
+@pytest.mark.parametrize(
+    "lines", [[], ["one"], ["one", "", "two ü"], [f"line {number} {'x' * 200}" for number in range(5000)], ["z" * 200]]
+)
+def test_every_line_comes_back(storage: Storage, lines: list[str]) -> None:
+    storage.objects["/logs/a/b.log.gz"] = gzip.compress("".join(f"{line}\n" for line in lines).encode())
+    assert _read(storage) == lines
+    (asked,) = storage.asked
+    assert asked["authorization"].startswith("AWS4-HMAC-SHA256 Credential=key/")
+    assert "secret" not in str(asked)
+
+
+def test_a_line_without_an_end(storage: Storage) -> None:
+    storage.objects["/logs/a/b.log.gz"] = gzip.compress(b"one\ntwo")
+    assert _read(storage) == ["one", "two"]
+
+
+def test_what_is_gone_or_broken(storage: Storage) -> None:
+    with pytest.raises(LogMissingError, match="NoSuchKey: gone"):
+        _read(storage)
+    storage.objects["/logs/a/b.log.gz"] = gzip.compress(b"line\n" * 1000)[:-20]
+    with pytest.raises(BucketError, match="ends in the middle"):
+        _read(storage)
+    storage.objects["/logs/a/b.log.gz"] = b"no gzip"
+    with pytest.raises(BucketError):
+        _read(storage)
+    settings = BucketSettings("http://127.0.0.1:1", "logs")
+    with pytest.raises(BucketError, match="ConnectionRefused"):
+        list(read_lines(settings, "a", KEY))
+
+
+def test_places() -> None:
+    assert split_location("s3://logs/a/b") == ("logs", "a/b")
+    for wrong in ("", "http://x/y", "s3://logs", "s3:///a"):
+        with pytest.raises(BucketSettingsError):
+            split_location(wrong)
