@@ -9,7 +9,7 @@ from kubedl.client import watching
 from kubedl.client.job import Job
 from kubedl.client.job_lookup import Cluster
 from kubedl.client.kinds import JobKind
-from kubedl.client.log_follower import pods_of
+from kubedl.client.log_sources import pods_of
 from kubedl.kube.errors import ApiError
 
 Object = dict[str, Any]

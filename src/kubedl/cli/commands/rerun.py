@@ -63,7 +63,8 @@ def command(settings: Settings, name: str, **flags: Any) -> int:  # noqa: ANN401
         _say(made, flags["output"], would=flags["dry_run"] == "server")
     if not flags["wait"] or flags["dry_run"] == "server":
         return 0
-    return following.wait_for_all(settings, [f"{made.word}/{made.name}"], "complete", flags["timeout"], any_of=False)
+    waited = following.Waited("complete", flags["timeout"], shows_phases=True)
+    return following.wait_for_all(settings, [f"{made.word}/{made.name}"], waited)
 
 
 def _changed(job: "Job", changes: tuple[str, ...]) -> dict[str, Any]:
