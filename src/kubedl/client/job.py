@@ -41,6 +41,8 @@ class Job:
     kind: str
     name: str
     namespace: str
+    result: object = field(default=None, compare=False)  # what a function returned, after a wait for its end
+    gone: bool = False  # it was deleted, and this is what the history knows
 
     @classmethod
     def of(cls, manifest: Mapping[str, Any]) -> "Job":

@@ -1,16 +1,21 @@
 """The pods of a job as replicas: state, node, restarts, and which of them failed first."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
 
 from kubedl.kube.types.core import ContainerStatus, Pod
 from kubedl.kube.types.meta import Record
+
+if TYPE_CHECKING:
+    from kubedl.client.job import Job
 
 JOB_NAME = "training.kubedl.io/job-name"
 JOB_UID = "training.kubedl.io/job-uid"
 REPLICA_TYPE = "training.kubedl.io/replica-type"
 REPLICA_INDEX = "training.kubedl.io/replica-index"
+LEADERS = ("master", "launcher", "chief")  # what Kubeflow calls the master of a job
 LAST = datetime.max.replace(tzinfo=UTC)
 _KILLED = 128  # an exit code above it is a signal
 
@@ -21,6 +26,16 @@ class Replica:
 
     name: str  # worker-0
     pod: Pod
+
+    @property
+    def role(self) -> str:
+        """Return the role: worker."""
+        return self.name.rpartition("-")[0]
+
+    @property
+    def index(self) -> int:
+        """Return the index within the role."""
+        return _number(self.pod)
 
     @property
     def pod_name(self) -> str:
@@ -79,6 +94,18 @@ def first_failure(found: Iterable[Replica]) -> tuple[Replica, int] | None:
         return None
     replica, (_, code) = min(failed, key=lambda one: (one[1][1] <= _KILLED, _finished(one[1][0])))
     return replica, code
+
+
+def pods_of(job: "Job") -> tuple[str, dict[str, str]]:
+    """Return the path and the selection of a job's pods."""
+    labels = f"{JOB_NAME}={job.name},{JOB_UID}={job.uid}"
+    return f"/api/v1/namespaces/{job.namespace}/pods", {"labelSelector": labels}
+
+
+def replica_name(pod: Mapping[str, Any]) -> str:
+    """Return the name of a pod's replica: worker-0."""
+    labels = pod["metadata"].get("labels") or {}
+    return f"{labels.get(REPLICA_TYPE, '')}-{labels.get(REPLICA_INDEX, '')}"
 
 
 def _ending(pod: Pod) -> tuple[ContainerStatus, int] | None:

@@ -1,16 +1,21 @@
-"""The client: all of its parts, for a cluster or for this machine."""
+"""The client without an event loop, for a cluster or for this machine: every operation, run to its end."""
 
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from kubedl.client.code_client import CodeClient
+from kubedl.client.blocking import ThreadCalls, blocking, run
+from kubedl.client.connection import ignore_call, open_client
+from kubedl.client.job_logs import blocking_logs
+from kubedl.client.objects import Objects
+from kubedl.client.operations import Operations
 
 if TYPE_CHECKING:
     from kubedl.client.local_client import LocalClient
-    from kubedl.why.evidence import Evidence
-    from kubedl.why.judging import Diagnosis
+    from kubedl.kube.sync_client import OnCall
+    from kubedl.kube.sync_credentials import Overrides
 
 
-class TrainingClient(CodeClient):
+class TrainingClient:
     """Training jobs of one cluster. Threads may share a client; `with` closes it.
 
     A job is named by its name, by kind and name (`pytorch/bert`), or by the name of one of its pods. With
@@ -21,20 +26,104 @@ class TrainingClient(CodeClient):
         """Return the client of the chosen backend."""
         return _local_client() if backend == "local" else super().__new__(cls)  # type: ignore[return-value]
 
-    def why(self, name: str, *, namespace: str | None = None) -> "Diagnosis":
-        """Return why an object waits, failed or is slow; `str()` of it is what `kubedl why` prints."""
-        return self.explain(name, namespace=namespace)[1]
+    def __init__(  # noqa: PLR0913 - the names of Kubeflow's client, and what kubectl's flags say
+        self,
+        *,
+        namespace: str | None = None,
+        config_file: str | None = None,
+        context: str | None = None,
+        server: str | None = None,
+        token: str | None = None,
+        job_kind: str = "PyTorchJob",
+        request_timeout: float = 30.0,
+        overrides: "Overrides | None" = None,
+        on_call: "OnCall" = ignore_call,
+        use_history: bool = True,
+        backend: str = "kubernetes",
+        client_configuration: object = None,
+    ) -> None:
+        """Read the kubeconfig; `overrides` has everything else that kubectl's flags can say about a connection.
 
-    def explain(
-        self, name: str, *, namespace: str | None = None, ask_all: bool = False
-    ) -> "tuple[Evidence, Diagnosis]":
-        """Return why an object waits, failed or is slow, with the evidence. Raises NotFound.
-
-        The name may be that of a job, or of an Inference, ModelVersion or Cron, also as KIND/NAME.
+        `on_call` is told each request: method, path, result and seconds. With `use_history`, jobs that were deleted are
+        looked up in the database that $KUBEDL_HISTORY_DATABASE names.
         """
-        from kubedl.client.explaining import explain  # noqa: PLC0415 - rules are not loaded by other commands
+        client = open_client(
+            overrides=overrides,
+            config_file=config_file,
+            context=context,
+            server=server,
+            token=token,
+            request_timeout=request_timeout,
+            on_call=on_call,
+            backend=backend,
+            client_configuration=client_configuration,
+        )
+        self._operations = Operations(ThreadCalls(client), namespace, job_kind, use_history=use_history)
 
-        return explain(self._cluster, name, namespace or self.namespace, ask_all=ask_all)
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        run(self._operations.close())
+
+    @property
+    def namespace(self) -> str:
+        """Return the namespace in which names are looked up."""
+        return self._operations.namespace
+
+    @property
+    def server(self) -> str:
+        """Return the address of the API server."""
+        return self._operations.server
+
+    @property
+    def objects(self) -> Objects:
+        """Return the other objects of the namespace: models, services, crons, queues."""
+        return Objects(self._operations.objects)
+
+    kinds = blocking(Operations.kinds)
+    server_version = blocking(Operations.server_version)
+    whoami = blocking(Operations.whoami)
+    may = blocking(Operations.may)
+    serves = blocking(Operations.serves)
+
+    list_jobs = blocking(Operations.list_jobs)
+    get_job = blocking(Operations.get_job)
+    create_job = blocking(Operations.create_job)
+    update_job = blocking(Operations.update_job)
+    delete_job = blocking(Operations.delete_job)
+    suspend_job = blocking(Operations.suspend_job)
+    resume_job = blocking(Operations.resume_job)
+    scale_job = blocking(Operations.scale_job)
+
+    get_job_pods = blocking(Operations.get_job_pods)
+    get_job_events = blocking(Operations.get_job_events)
+    wait_for_job_status = blocking(Operations.wait_for_job_status)
+    failure = blocking(Operations.failure)
+
+    get_job_conditions = blocking(Operations.get_job_conditions)
+    is_job_created = blocking(Operations.is_job_created)
+    is_job_running = blocking(Operations.is_job_running)
+    is_job_restarting = blocking(Operations.is_job_restarting)
+    is_job_succeeded = blocking(Operations.is_job_succeeded)
+    is_job_failed = blocking(Operations.is_job_failed)
+    wait_for_job_conditions = blocking(Operations.wait_for_job_conditions)
+    get_job_pod_names = blocking(Operations.get_job_pod_names)
+
+    train = blocking(Operations.train)
+    run_directory = blocking(Operations.run_directory)
+    get_job_result = blocking(Operations.get_job_result)
+    why = blocking(Operations.why)
+    explain = blocking(Operations.explain)
+
+    get_job_logs = blocking_logs(Operations.get_job_logs)
+    follow_job_logs = blocking_logs(Operations.follow_job_logs)
 
 
 def _local_client() -> "LocalClient":

@@ -1,0 +1,147 @@
+"""Training jobs of one cluster, as the caller: list, get, create, change, delete."""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from kubedl.client import errors, tables
+from kubedl.client.cluster_operations import ClusterOperations
+from kubedl.client.errors import AlreadyExists, Conflict
+from kubedl.client.job import Job, JobSummary
+from kubedl.client.kinds import JobKind
+from kubedl.client.objects import MERGE
+from kubedl.kube.errors import AlreadyExistsError, ApiError, NotFoundError
+
+
+class JobOperations(ClusterOperations):
+    """Training jobs of one cluster.
+
+    A job is named by its name, by kind and name (`pytorch/bert`), or by the name of one of its pods.
+    """
+
+    async def list_jobs(
+        self,
+        *,
+        namespace: str | None = None,
+        all_namespaces: bool = False,
+        job_kind: str | None = None,
+        states: Collection[str] = (),
+        queue: str | None = None,
+        selector: str | None = None,
+        limit: int | None = None,
+    ) -> list[JobSummary]:
+        """Return jobs of all kinds, or of one, newest first. They come from the server's own tables."""
+        kinds = [await self._cluster.kind(job_kind)] if job_kind else await self._cluster.kinds()
+        place = "" if all_namespaces else namespace or self.namespace
+        pages = await self._cluster.client.together([self._table(kind, place, selector) for kind in kinds])
+        wanted = {state.lower() for state in states}
+        found = [
+            job
+            for page in pages
+            for job in page
+            if (not wanted or job.state.lower() in wanted) and (queue is None or job.queue == queue)
+        ]
+        found.sort(key=lambda job: (-job.created.timestamp(), job.namespace, job.name))
+        return found[:limit]
+
+    async def get_job(self, name: str, namespace: str | None = None, job_kind: str | None = None) -> Job:
+        """Return one job of any kind. Raises NotFound, or Ambiguous if jobs of several kinds have the name."""
+        return (await self._find(name, namespace, job_kind))[1]
+
+    async def _find(self, name: str, namespace: str | None, job_kind: str | None = None) -> tuple[JobKind, Job]:
+        full = f"{job_kind}/{name}" if job_kind and "/" not in name else name
+        return await self._cluster.find(full, namespace or self.namespace)
+
+    async def create_manifest(self, job: Mapping[str, Any], namespace: str | None = None, *, dry_run: bool) -> Job:
+        """Create a job from its manifest. Raises AlreadyExists, Invalid or Forbidden."""
+        place = namespace or job["metadata"].get("namespace") or self.namespace
+        kind, name = await self._cluster.kind(job["kind"]), job["metadata"]["name"]
+        params = {"dryRun": "All"} if dry_run else {}
+        try:
+            answer = await self._cluster.client.call("POST", kind.path(place), params=params, body=job)
+        except AlreadyExistsError as error:
+            raise await self._taken(kind, name, place) from error
+        except ApiError as error:
+            raise self._cluster.failed(error, f"create {job['kind'].lower()}/{name}") from error
+        return Job.of(self._cluster.decode(answer, dict))
+
+    async def delete_job(self, name: str, namespace: str | None = None, job_kind: str | None = None) -> Job:
+        """Delete a job, and with it its pods. Returns its last state."""
+        kind, job = await self._find(name, namespace, job_kind)
+        body = {"propagationPolicy": "Background", "preconditions": {"uid": job.uid}}
+        try:
+            await self._cluster.client.call("DELETE", kind.path(job.namespace, job.name), body=body)
+        except ApiError as error:
+            raise self._cluster.failed(error, f"delete {job}") from error
+        return job
+
+    async def suspend_job(self, name: str, *, namespace: str | None = None) -> Job:
+        """Delete the pods of a job and keep the job."""
+        return await self._change(name, namespace, {"spec": {"suspend": True}})
+
+    async def resume_job(self, name: str, *, namespace: str | None = None) -> Job:
+        """Start a suspended job."""
+        return await self._change(name, namespace, {"spec": {"suspend": False}})
+
+    async def update_job(self, job: Job | Mapping[str, Any]) -> Job:
+        """Replace spec, labels and annotations of a job by those of a copy that was read and changed.
+
+        Raises Conflict if somebody else changed the spec since it was read; changes of the status do not matter.
+        """
+        wanted = job.manifest if isinstance(job, Job) else job
+        metadata = wanted["metadata"]
+        kind, current = await self._find(metadata["name"], metadata.get("namespace"), wanted["kind"])
+        for name in ("uid", "generation"):
+            if metadata.get(name) not in (None, current.metadata.get(name)):
+                why = "somebody changed it since it was read" if name == "generation" else "it is another job"
+                raise Conflict(f"{current} is not changed", why, ("read it again, and change that",))
+        own = {name: metadata[name] for name in ("labels", "annotations") if name in metadata}
+        body = {**current.manifest, "metadata": {**current.metadata, **own}, "spec": wanted["spec"]}
+        try:
+            answer = await self._cluster.client.call("PUT", kind.path(current.namespace, current.name), body=body)
+        except ApiError as error:
+            raise self._cluster.failed(error, f"change {current}") from error
+        return Job.of(self._cluster.decode(answer, dict))
+
+    async def _change(self, name: str, namespace: str | None, change: Mapping[str, Any]) -> Job:
+        kind, job = await self._find(name, namespace)
+        return await self._patch(kind, job, change)
+
+    async def _patch(self, kind: JobKind, job: Job, change: Mapping[str, Any]) -> Job:
+        body = {"metadata": {"uid": job.uid}, **change}
+        try:
+            answer = await self._cluster.client.call(
+                "PATCH", kind.path(job.namespace, job.name), body=body, content=MERGE
+            )
+        except ApiError as error:
+            raise self._cluster.failed(error, f"change {job}") from error
+        return Job.of(self._cluster.decode(answer, dict))
+
+    async def _table(self, kind: JobKind, namespace: str, selector: str | None) -> list[JobSummary]:
+        params = {"limit": str(tables.PAGE)} | ({"labelSelector": selector} if selector else {})
+        found: list[JobSummary] = []
+        while True:
+            try:
+                answer = await self._cluster.client.call(
+                    "GET", kind.path(namespace), params=params, accept=tables.ACCEPT
+                )
+            except NotFoundError:  # the kind was removed
+                return found
+            except ApiError as error:
+                raise self._cluster.failed(error, f"list {kind.plural}") from error
+            table = self._cluster.decode(answer, tables.Table)
+            found += tables.summaries(kind, table)
+            if not table.metadata.next_page:
+                return found
+            params["continue"] = table.metadata.next_page
+
+    async def _taken(self, kind: JobKind, name: str, namespace: str) -> AlreadyExists:
+        try:
+            job = Job.of(self._cluster.decode(await self._cluster.client.call("GET", kind.path(namespace, name)), dict))
+            state = f", {job.state}" if job.state else ""
+        except ApiError:
+            state = ""
+        return errors.AlreadyExists(
+            f"{name} is taken: {kind.kind} in {namespace}{state}",
+            "a name is free again when its job is deleted",
+            (f"--name {name}-2", f"kubedl get {name}", f"kubedl delete {name}"),
+        )
