@@ -23,6 +23,7 @@ from kubedl.client.errors import (
     WaitTimeout,
 )
 from kubedl.client.job import Job, JobSummary
+from kubedl.client.job_logs import Logs
 from kubedl.client.log_line import LogLine
 from kubedl.client.replicas import Event, Replica
 from kubedl.client.training_client import TrainingClient
@@ -46,6 +47,7 @@ __all__ = [
     "JobSummary",
     "KubedlError",
     "LogLine",
+    "Logs",
     "NotFound",
     "NotSupported",
     "Replica",

@@ -5,7 +5,7 @@ from typing import Any
 
 from kubedl.client import errors, tables
 from kubedl.client.cluster_operations import ClusterOperations
-from kubedl.client.errors import AlreadyExists, Conflict
+from kubedl.client.errors import AlreadyExists, Conflict, NotFound
 from kubedl.client.job import Job, JobSummary
 from kubedl.client.kinds import JobKind
 from kubedl.client.objects import MERGE
@@ -44,8 +44,27 @@ class JobOperations(ClusterOperations):
         return found[:limit]
 
     async def get_job(self, name: str, namespace: str | None = None, job_kind: str | None = None) -> Job:
-        """Return one job of any kind. Raises NotFound, or Ambiguous if jobs of several kinds have the name."""
-        return (await self._find(name, namespace, job_kind))[1]
+        """Return one job of any kind; one that was deleted from the history, if it is known here (`job.gone`).
+
+        Raises NotFound, or Ambiguous if jobs of several kinds have the name.
+        """
+        try:
+            return (await self._find(name, namespace, job_kind))[1]
+        except NotFound:
+            if (
+                self._use_history
+                and (gone := await self._gone(name, namespace or self.namespace, job_kind)) is not None
+            ):
+                return gone
+            raise
+
+    async def _gone(self, name: str, namespace: str, job_kind: str | None) -> Job | None:
+        from kubedl.client import gone_jobs  # noqa: PLC0415 - commands ask the history themselves
+
+        word, _, plain = name.rpartition("/")
+        word = word or job_kind or ""
+        kind = (await self._cluster.kind(word)).kind if word else ""
+        return await self._cluster.client.in_thread(lambda: gone_jobs.find(namespace, plain, kind))
 
     async def _find(self, name: str, namespace: str | None, job_kind: str | None = None) -> tuple[JobKind, Job]:
         full = f"{job_kind}/{name}" if job_kind and "/" not in name else name

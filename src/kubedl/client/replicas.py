@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from kubedl.kube.types.core import ContainerStatus, Pod
-from kubedl.kube.types.meta import Record
+from kubedl.kube.types.core import ContainerStatus, Pod, PodSpec, PodStatus
+from kubedl.kube.types.meta import ObjectMeta, Record
 
 if TYPE_CHECKING:
     from kubedl.client.job import Job
@@ -26,6 +26,21 @@ class Replica:
 
     name: str  # worker-0
     pod: Pod
+
+    @property
+    def metadata(self) -> ObjectMeta:
+        """Return the metadata of the pod, where Kubeflow's client has it."""
+        return self.pod.metadata
+
+    @property
+    def spec(self) -> PodSpec:
+        """Return the spec of the pod, where Kubeflow's client has it."""
+        return self.pod.spec
+
+    @property
+    def status(self) -> PodStatus:
+        """Return the status of the pod, where Kubeflow's client has it."""
+        return self.pod.status
 
     @property
     def role(self) -> str:

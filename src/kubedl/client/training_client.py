@@ -10,6 +10,7 @@ from kubedl.client.objects import Objects
 from kubedl.client.operations import Operations
 
 if TYPE_CHECKING:
+    from kubedl.client.job_view import JobView
     from kubedl.client.local_client import LocalClient
     from kubedl.kube.sync_client import OnCall
     from kubedl.kube.sync_credentials import Overrides
@@ -60,6 +61,13 @@ class TrainingClient:
         )
         self._operations = Operations(ThreadCalls(client), namespace, job_kind, use_history=use_history)
 
+    @classmethod
+    def over(cls, operations: Operations) -> "TrainingClient":
+        """Return the client of operations that exist."""
+        made = object.__new__(TrainingClient)
+        made._operations = operations
+        return made
+
     def __enter__(self) -> Self:
         return self
 
@@ -86,6 +94,10 @@ class TrainingClient:
     def objects(self) -> Objects:
         """Return the other objects of the namespace: models, services, crons, queues."""
         return Objects(self._operations.objects)
+
+    def watch(self, name: str, *, namespace: str | None = None) -> "JobView":
+        """Return a job as a notebook shows it: phases, progress, replicas, and why it waits; it follows the job."""
+        return self._operations.watch(name, namespace=namespace)
 
     kinds = blocking(Operations.kinds)
     server_version = blocking(Operations.server_version)
