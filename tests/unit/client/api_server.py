@@ -169,11 +169,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._watch(address.path, query)
         elif self.command == "POST":
             self._create(address.path, body)
-        elif self.command == "PUT" and address.path in api.objects:
-            api.put(address.path, body)
-            self._answer(200, body)
-        elif self.command == "PATCH" and address.path in api.objects:
-            api.put(address.path, merged(api.objects[address.path], body))
+        elif self.command in ("PUT", "PATCH") and address.path in api.objects:
+            api.put(address.path, merged(api.objects[address.path], body) if self.command == "PATCH" else body)
             self._answer(200, api.objects[address.path])
         elif self.command == "DELETE" and address.path in api.objects:
             api.delete(address.path)

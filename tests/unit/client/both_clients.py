@@ -4,12 +4,13 @@ import asyncio
 import inspect
 import threading
 from collections.abc import Callable, Coroutine, Iterator
-from concurrent.futures import Future
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 from kubedl.client import AsyncTrainingClient, LogLine
 from kubedl.client.job_logs import JobLogs
-from kubedl.client.objects import ObjectOperations
+
+if TYPE_CHECKING:
+    from kubedl.client.objects import ObjectOperations
 
 
 class InLoop:
@@ -24,7 +25,7 @@ class InLoop:
         self._thread.start()
         self._client: AsyncTrainingClient = self._run(_made(arguments))
 
-    def __enter__(self) -> "InLoop":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -48,8 +49,7 @@ class InLoop:
         return _Lines(self, made) if isinstance(made, JobLogs) else made
 
     def _run(self, operation: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401 - its result
-        found: Future[Any] = asyncio.run_coroutine_threadsafe(operation, self._loop)
-        return found.result(60)
+        return asyncio.run_coroutine_threadsafe(operation, self._loop).result(60)
 
 
 class _Objects:

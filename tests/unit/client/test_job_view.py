@@ -50,7 +50,7 @@ def test_it_is_updated_in_place_and_ends_with_the_job(api: ApiServer, client: Tr
     path = api.job("bert", status={"state": "Queuing", "message": "3rd", "conditions": [{"type": "Queuing"}]})
     screen = Screen()
     view = _view(client, screen)
-    view._ipython_display_()  # noqa: SLF001 - IPython's name
+    view._ipython_display_()
     until("first drawing", lambda: "Queuing" in screen.html)
     api.logs["bert-master-0"] = ["2026-01-01T00:00:01Z progress 30/120 loss=0.5\n"]
     pod = api.pod("bert", "master", 0, **running())
@@ -88,7 +88,7 @@ def test_interrupting_the_kernel_detaches(
 ) -> None:
     path, screen = api.job("bert", status={"state": "Running"}), Screen()
     view = _view(client, screen)
-    view._ipython_display_()  # noqa: SLF001
+    view._ipython_display_()
 
     class Interrupted(threading.Event):
         def wait(self, timeout: float | None = None) -> bool:
@@ -109,7 +109,7 @@ def test_drawings_are_bounded(api: ApiServer, client: TrainingClient, monkeypatc
     monkeypatch.setattr(job_view, "OFTEN", 0.5)
     path, screen = api.job("bert", status={"state": "Running"}), Screen()
     view = _view(client, screen)
-    view._ipython_display_()  # noqa: SLF001
+    view._ipython_display_()
     until("watch", lambda: any(call.query.get("watch") for call in api.calls))
     for number in range(200):
         api.put(path, {**api.objects[path], "status": {"state": "Running", "ready": f"{number}/200"}})
@@ -122,7 +122,7 @@ def test_why_is_asked_for_when_a_phase_is_long(api: ApiServer, client: TrainingC
     api.job("bert", status={"state": "Queuing", "message": "quota"})  # created long ago
     screen = Screen()
     view = _view(client, screen)
-    view._ipython_display_()  # noqa: SLF001
+    view._ipython_display_()
     until("why", lambda: bool(view._page.why))  # noqa: SLF001
     assert view._page.why == str(client.why("bert")).splitlines()[0]  # noqa: SLF001
     view.detach()
