@@ -1,4 +1,4 @@
-"""A notebook for Kubeflow's client runs here with a few lines changed; and what `create_job` makes of Kubeflow's words."""
+"""A notebook for Kubeflow's client with a few lines changed, and what `create_job` makes of Kubeflow's words."""
 
 import base64
 import io
@@ -175,8 +175,9 @@ class TestTrain:
 
     @pytest.mark.parametrize("name", ["model_provider_parameters", "dataset_provider_parameters", "trainer_parameters"])
     def test_fine_tuning_is_refused_with_the_page(self, api: ApiServer, client: TrainingClient, name: str) -> None:
+        wishes: dict[str, Any] = {name: object()}
         with pytest.raises(NotSupported, match=f"train has no {name}") as raised:
-            client.train(**{name: object()})
+            client.train(**wishes)
         assert "docs/how-to/train-from-python.md" in raised.value.next
         assert (ROOT / "docs/how-to/train-from-python.md").is_file()
         assert not [call for call in api.calls if call.method == "POST"]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from kubedl.kube import http, loop_client
+from kubedl.kube.errors import UnauthorizedError
 from kubedl.kube.loop_client import LoopClient
 from kubedl.kube.sync_client import SyncClient
 from kubedl.kube.sync_credentials import Overrides, load
@@ -109,7 +110,7 @@ class TestIdentity:
         with (
             serving([(200, b"{}")]) as server,
             _client(write({"as": "alice\r\nImpersonate-Group: system:masters"}, _place(server))) as made,
-            pytest.raises(loop_client.UnauthorizedError, match="line break"),
+            pytest.raises(UnauthorizedError, match="line break"),
         ):
             made.call("GET", "/x")
         assert not server.received
@@ -135,14 +136,17 @@ def test_a_slow_reader_makes_the_server_wait(write: Write, monkeypatch: pytest.M
         except OSError:
             return
 
-    with serving([flood]) as server, _client(write({}, _place(server))) as made:
-        with made.stream("/x", {}, None) as lines:
-            assert len(next(lines)) == 65535
-            server.shutdown()
-            for thread in threading.enumerate():
-                if "process_request_thread" in thread.name:
-                    thread.join(20)
-            assert len(sent) < 500
+    with (
+        serving([flood]) as server,
+        _client(write({}, _place(server))) as made,
+        made.stream("/x", {}, None) as lines,
+    ):
+        assert len(next(lines)) == 65535
+        server.shutdown()
+        for thread in threading.enumerate():
+            if "process_request_thread" in thread.name:
+                thread.join(20)
+        assert len(sent) < 500
 
 
 def _place(server: without_loop.Server) -> dict[str, str]:
