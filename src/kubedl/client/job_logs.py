@@ -89,15 +89,15 @@ class JobLogs:
                     yield line
 
     async def _guarded(self, lines: AsyncGenerator[LogLine, None], what: str) -> AsyncGenerator[LogLine, None]:
-        """Yield lines; a container that has not started has none, and other errors are the client's."""
+        """Yield lines; errors are the client's. A container that has not started has no lines yet."""
         try:
             async with aclosing(lines):
                 async for line in lines:
                     yield line
-        except InvalidError as error:
-            self._on_note(error.message)
         except ApiError as error:
-            raise self._cluster.failed(error, what) from error
+            if not isinstance(error, InvalidError) or self._follow:
+                raise self._cluster.failed(error, what) from error
+            self._on_note(error.message)
 
 
 class Logs:

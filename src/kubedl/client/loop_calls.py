@@ -56,7 +56,11 @@ class LoopCalls:
             async with room:
                 return await operation
 
-        found = await asyncio.gather(*map(in_turn, operations), return_exceptions=True)
+        try:
+            found = await asyncio.gather(*map(in_turn, operations), return_exceptions=True)
+        finally:
+            for operation in operations:  # those whose turn did not come before this was cancelled
+                operation.close()
         results: list[T] = []
         for one in found:
             if isinstance(one, BaseException):

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from kubedl.client import AsyncTrainingClient, TrainingClient
+from kubedl.client import AsyncTrainingClient, Forbidden, TrainingClient
 from kubedl.client.blocking import run
 from tests.unit.client.api_server import ApiServer, ended, running, until
 
@@ -62,6 +62,25 @@ async def test_a_wait_that_is_cancelled_leaves_nothing(api: ApiServer) -> None:
             async with asyncio.timeout(0.1):
                 await client.wait_for_job_status("bert")
         assert [task for task in asyncio.all_tasks() if task is not asyncio.current_task()] == []
+
+
+async def test_operations_whose_turn_has_not_come_are_ended_too(api: ApiServer) -> None:
+    """A coroutine that nobody awaits is a warning, and here an error."""
+    async with AsyncTrainingClient(namespace="team", server=api.url) as client:
+        calls = client._cluster.client  # noqa: SLF001 - what operations have
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.05):
+                await calls.together([calls.sleep(60) for _ in range(10)])
+        assert await calls.together([calls.in_thread(lambda: 1), calls.in_thread(lambda: 2)]) == [1, 2]
+
+
+def test_a_refusal_ends_followed_logs_with_the_error_of_the_client(api: ApiServer, client: TrainingClient) -> None:
+    path = api.job("bert", status={"state": "Running"})
+    refusal = {"kind": "Status", "code": 403, "reason": "Forbidden", "message": 'User "alice" cannot list pods'}
+    api.refusals["GET /api/v1/namespaces/team/pods"] = (403, refusal)
+    with pytest.raises(Forbidden, match="cannot follow pytorchjob/bert"):
+        list(client.get_job_logs("bert", follow=True))
+    assert path in api.objects
 
 
 def test_an_operation_that_needs_a_loop_is_a_mistake() -> None:
