@@ -53,6 +53,13 @@ class Job:
     def __str__(self) -> str:
         return f"{self.kind.lower()}/{self.name}"
 
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        """Return it in the forms that a notebook may choose from."""
+        from kubedl.client.job_page import Page  # noqa: PLC0415 - for notebooks only
+
+        page = Page(self)
+        return {"text/html": page.html(), "text/plain": page.text()}
+
     @property
     def metadata(self) -> Mapping[str, Any]:
         """Return the metadata."""
