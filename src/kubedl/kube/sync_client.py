@@ -56,10 +56,15 @@ class SyncClient:
         self.timeout = timeout
         self.on_call = on_call
         self._idle: list[http.client.HTTPConnection] = []
+        self._closed = False
         self._lock = threading.Lock()
 
     def close(self) -> None:
-        """Close the connections that nobody uses."""
+        """Close the connections that nobody uses; those in use are closed after it."""
+        self._closed = True
+        self._drop_idle()
+
+    def _drop_idle(self) -> None:
         with self._lock:
             idle, self._idle = self._idle, []
         for connection in idle:
@@ -88,7 +93,7 @@ class SyncClient:
                     raise
                 refused = True
                 self.credentials.refused()
-                self.close()
+                self._drop_idle()
             except TooManyRequestsError as error:
                 if attempt == BUSY_TRIES:
                     raise
@@ -163,7 +168,7 @@ class SyncClient:
         except BaseException:
             connection.close()
             raise
-        if response.will_close:
+        if response.will_close or self._closed:
             connection.close()
         else:
             with self._lock:
