@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from devtools.cli_help import describe_cli, kinds_of_submit, static_help
+from devtools.client_reference import describe_client
 from devtools.flags import describe_flags
 from devtools.gang_matrix import PAGE as GANG_PAGE
 from devtools.gang_matrix import describe_gangs
@@ -44,6 +45,7 @@ def pages(root: Path) -> dict[Path, str]:
     """Every generated page and its text."""
     texts = {
         "cli": describe_cli(),
+        "client": describe_client(),
         "flags": describe_flags(),
         GANG_PAGE: describe_gangs(),
         "kinds": describe_kinds(),

@@ -54,6 +54,7 @@ class Settings:
             overrides=overrides,
             request_timeout=self.request_timeout or float(configured("request-timeout") or 30),
             on_call=_print_call if self.debug else _ignore_call,
+            use_history=False,  # its database needs an event loop
         )
 
     def terminal(self) -> "Terminal":

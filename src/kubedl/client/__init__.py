@@ -23,6 +23,8 @@ from kubedl.client.errors import (
     WaitTimeout,
 )
 from kubedl.client.job import Job, JobSummary
+from kubedl.client.job_list import JobChange, JobSelection
+from kubedl.client.job_logs import Logs
 from kubedl.client.log_line import LogLine
 from kubedl.client.replicas import Event, Replica
 from kubedl.client.training_client import TrainingClient
@@ -42,10 +44,13 @@ __all__ = [
     "FunctionNotPortable",
     "Invalid",
     "Job",
+    "JobChange",
     "JobFailed",
+    "JobSelection",
     "JobSummary",
     "KubedlError",
     "LogLine",
+    "Logs",
     "NotFound",
     "NotSupported",
     "Replica",

@@ -44,13 +44,13 @@ class Applied:
         return "changed" if self.changes else "unchanged"
 
 
-def apply(
+async def apply(
     cluster: "Cluster", manifest: Mapping[str, Any], namespace: str, *, force: bool = False, dry_run: bool = False
 ) -> Applied:
     """Apply an object. Raises Conflict if others set its fields to something else, unless they are taken over."""
-    resource, name = _resource(cluster, manifest), str(manifest["metadata"]["name"])
+    resource, name = await _resource(cluster, manifest), str(manifest["metadata"]["name"])
     path, what = resource.path(namespace, name), f"{str(manifest['kind']).lower()}/{name}"
-    before = _get(cluster, path, what)
+    before = await _get(cluster, path, what)
     metadata = {key: value for key, value in manifest["metadata"].items() if key not in _OF_SERVER}
     body = {key: value for key, value in manifest.items() if key != "status"}
     body["metadata"] = {**metadata, "namespace": namespace}
@@ -58,7 +58,7 @@ def apply(
     for takes_over in (force, True):
         query = params | {"force": "true" if takes_over else "false"}
         try:
-            answer = cluster.client.call("PATCH", path, params=query, body=body, content=CONTENT)
+            answer = await cluster.client.call("PATCH", path, params=query, body=body, content=CONTENT)
             return Applied(before, cluster.decode(answer, dict))
         except ConflictError as error:
             if not takes_over and _is_own(error):
@@ -69,7 +69,7 @@ def apply(
     raise AssertionError("unreachable")
 
 
-def _resource(cluster: "Cluster", manifest: Mapping[str, Any]) -> Resource:
+async def _resource(cluster: "Cluster", manifest: Mapping[str, Any]) -> Resource:
     version, kind = str(manifest.get("apiVersion")), str(manifest["kind"])
     known = KINDS.get(kind)
     if known is not None and version == known.group:
@@ -77,13 +77,13 @@ def _resource(cluster: "Cluster", manifest: Mapping[str, Any]) -> Resource:
     if version != GROUP_VERSION:
         why = f"it knows jobs ({GROUP_VERSION}), {', '.join(f'{word} ({one.group})' for word, one in KINDS.items())}"
         raise NotSupported(f"kubedl applies no {kind[:63]} of {version[:253]}", why, ("kubectl apply -f FILE",))
-    found = cluster.kind(kind)
+    found = await cluster.kind(kind)
     return Resource("job", found.plural, GROUP_VERSION)
 
 
-def _get(cluster: "Cluster", path: str, what: str) -> Object | None:
+async def _get(cluster: "Cluster", path: str, what: str) -> Object | None:
     try:
-        return cluster.decode(cluster.client.call("GET", path), dict)
+        return cluster.decode(await cluster.client.call("GET", path), dict)
     except NotFoundError:
         return None
     except ApiError as error:

@@ -1,68 +1,69 @@
-"""The client for programs with an event loop: the same operations, each in a thread of its own."""
+"""The client for programs with an event loop: the operations themselves, over connections of asyncio."""
 
-import asyncio
-import functools
-import queue
-import threading
-from collections.abc import AsyncIterator, Callable, Coroutine
-from typing import Any, Self
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
 
-from kubedl.client.log_line import LogLine
-from kubedl.client.training_client import TrainingClient
+from kubedl.client.connection import ignore_call, open_client
+from kubedl.client.loop_calls import LoopCalls
+from kubedl.client.operations import Operations
 
-_PROPERTIES = ("namespace", "server", "objects")
-AHEAD = 1000  # lines of logs that are read before they are taken
+if TYPE_CHECKING:
+    from kubedl.client.async_local_client import AsyncLocalClient
+    from kubedl.kube.sync_client import OnCall
+    from kubedl.kube.sync_credentials import Overrides
 
 
-class AsyncTrainingClient:
-    """`TrainingClient` with coroutines: `job = await client.get_job("bert")`. Arguments and errors are the same."""
+class AsyncTrainingClient(Operations):
+    """`TrainingClient` with coroutines: `job = await client.get_job("bert")`. `async with` closes it.
 
-    def __init__(self, **arguments: Any) -> None:  # noqa: ANN401 - those of TrainingClient
-        self._client = TrainingClient(**arguments)
+    Logs are taken with `async for line in client.get_job_logs("bert", follow=True)`. Tasks of one event loop may share
+    a client. With `backend="local"`, jobs are processes of this machine.
+    """
+
+    def __new__(cls, *, backend: str = "kubernetes", **_: Any) -> Self:  # noqa: ANN401 - those of __init__
+        """Return the client of the chosen backend."""
+        return _local_client() if backend == "local" else super().__new__(cls)  # type: ignore[return-value]
+
+    def __init__(  # noqa: PLR0913 - those of TrainingClient
+        self,
+        *,
+        namespace: str | None = None,
+        config_file: str | None = None,
+        context: str | None = None,
+        server: str | None = None,
+        token: str | None = None,
+        job_kind: str = "PyTorchJob",
+        request_timeout: float = 30.0,
+        overrides: "Overrides | None" = None,
+        on_call: "OnCall" = ignore_call,
+        use_history: bool = True,
+        backend: str = "kubernetes",
+        client_configuration: object = None,
+    ) -> None:
+        """Read the kubeconfig; the arguments are those of TrainingClient."""
+        client = open_client(
+            overrides=overrides,
+            config_file=config_file,
+            context=context,
+            server=server,
+            token=token,
+            request_timeout=request_timeout,
+            on_call=on_call,
+            backend=backend,
+            client_configuration=client_configuration,
+        )
+        super().__init__(LoopCalls(client), namespace, job_kind, use_history=use_history)
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, *_: object) -> None:
-        await asyncio.to_thread(self._client.close)
-
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - a property, or a coroutine function
-        if name in _PROPERTIES:
-            return getattr(self._client, name)
-        if name.startswith("_") or not callable(method := getattr(self._client, name)):
-            raise AttributeError(name)
-        return _in_thread(method)
-
-    async def get_job_logs(self, name: str, *, follow: bool = False, **arguments: Any) -> AsyncIterator[LogLine]:  # noqa: ANN401
-        """Yield the lines of a job's replicas, as they are written if they are followed."""
-        lines: queue.Queue[LogLine | BaseException | None] = queue.Queue(AHEAD)
-        over = threading.Event()
-
-        def read() -> None:
-            end: BaseException | None = None
-            try:
-                method = self._client.follow_job_logs if follow else self._client.get_job_logs
-                for line in method(name, **arguments):
-                    lines.put(line)
-                    if over.is_set():
-                        return
-            except BaseException as error:  # noqa: BLE001 - raised where the lines are taken
-                end = error
-            lines.put(end)
-
-        threading.Thread(target=read, daemon=True).start()
-        try:
-            while (line := await asyncio.to_thread(lines.get)) is not None:
-                if isinstance(line, BaseException):
-                    raise line
-                yield line
-        finally:
-            over.set()
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
 
 
-def _in_thread(method: Callable[..., Any]) -> Callable[..., Coroutine[Any, Any, Any]]:
-    @functools.wraps(method)
-    async def call(*arguments: Any, **named: Any) -> Any:  # noqa: ANN401 - those of the method
-        return await asyncio.to_thread(method, *arguments, **named)
+def _local_client() -> "AsyncLocalClient":
+    from kubedl.client.async_local_client import AsyncLocalClient  # noqa: PLC0415 - most programs need none
 
-    return call
+    return AsyncLocalClient()

@@ -11,12 +11,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from kubedl.client.code_operations import FILES as VOLUME
 from kubedl.client.errors import CodeTooLarge, FunctionNotPortable
 from kubedl.client.portable import MODULE, source_of
 
 PLACE = "/kubedl-files"
 FILE = "code.pyz"
-VOLUME = "kubedl-files"
 LABEL = "kubedl.io/files"  # marks ConfigMaps with code
 MOST_BYTES = 900 * 1024
 MOST_FILES = 5000
@@ -36,7 +36,7 @@ if members:
 if order["command"]:
     os.execvp(order["command"][0], order["command"])
 import MODULE as module
-result = getattr(module, order["function"])(**order["args"])
+result = getattr(module, order["function"])(*order["positional"], **order["args"])
 if os.environ.get("RANK", os.environ.get("JAX_PROCESS_ID", "0")) == "0" and result is not None:
     try:
         text = json.dumps(result)
@@ -53,20 +53,25 @@ if os.environ.get("RANK", os.environ.get("JAX_PROCESS_ID", "0")) == "0" and resu
 
 
 def pack_function(
-    func: Callable[..., object], args: Mapping[str, Any] | None = None, code: Path | None = None
+    func: Callable[..., object],
+    args: Mapping[str, Any] | None = None,
+    code: Path | None = None,
+    positional: Mapping[str, Any] | None = None,
 ) -> bytes:
-    """Return the archive of a function with its arguments, and of a directory if one is given."""
+    """Return the archive of a function with its keyword arguments, or its one argument; and of a directory."""
     try:
         given = json.loads(json.dumps(dict(args or {})))
+        single = json.loads(json.dumps([dict(positional)] if positional is not None else []))
     except (TypeError, ValueError) as error:
         raise FunctionNotPortable("args must be JSON", str(error), ("numbers, texts, lists, mappings",)) from error
     parts = {f"{MODULE}.py": source_of(func, with_code=code is not None).encode()}
-    return _pack({"function": func.__name__, "args": given, "command": []}, parts, code)
+    order = {"function": func.__name__, "args": given, "positional": single, "command": []}
+    return _pack(order, parts, code)
 
 
 def pack_directory(directory: Path, command: Sequence[str]) -> bytes:
     """Return the archive of a directory and the command that runs in it."""
-    return _pack({"function": "", "args": {}, "command": list(command)}, {}, directory)
+    return _pack({"function": "", "args": {}, "positional": [], "command": list(command)}, {}, directory)
 
 
 def files_of(directory: Path) -> tuple[list[str], list[str]]:

@@ -27,38 +27,39 @@ OTHERS: Mapping[str, tuple[tuple[str, ...], str, str]] = {
 }
 
 
-def explain(cluster: Cluster, name: str, namespace: str, *, ask_all: bool = False) -> tuple[Evidence, Diagnosis]:
+async def explain(cluster: Cluster, name: str, namespace: str, *, ask_all: bool = False) -> tuple[Evidence, Diagnosis]:
     """Return why an object waits, failed or is slow, with the evidence for it. Raises NotFound."""
-    found = find(cluster, name, namespace)
-    evidence = Evidence(datetime.now(UTC), clean(found), Collector(cluster.client, run_all))
-    return evidence, judge(evidence, ALL, ask_all=ask_all)
+    found = await find(cluster, name, namespace)
+    evidence = Evidence(datetime.now(UTC), clean(found), Collector(cluster.client.sync, run_all))
+    # Rules ask for evidence while they judge, by calls that block: in an event loop all of it is one thread's work.
+    return evidence, await cluster.client.in_thread(lambda: judge(evidence, ALL, ask_all=ask_all))
 
 
-def find(cluster: Cluster, name: str, namespace: str) -> Mapping[str, Any]:
+async def find(cluster: Cluster, name: str, namespace: str) -> Mapping[str, Any]:
     """Return the object that a name means: a job, or else an Inference, a ModelVersion or a Cron."""
     word, slash, rest = name.partition("/")
     kinds = [kind for kind, (words, _, _) in OTHERS.items() if word.lower() in words] if slash else []
     if kinds:
-        manifest = _get(cluster, kinds[0], namespace, rest)
+        manifest = await _get(cluster, kinds[0], namespace, rest)
         if manifest is None:
             raise NotFound(f"there is no {kinds[0]} called {rest} in {namespace}", next=("kubedl why KIND/NAME",))
         return manifest
     try:
-        return cluster.find(name, namespace)[1].manifest
+        return (await cluster.find(name, namespace))[1].manifest
     except NotFound:
         if slash:
             raise
         for kind in OTHERS:
-            if (manifest := _get(cluster, kind, namespace, name)) is not None:
+            if (manifest := await _get(cluster, kind, namespace, name)) is not None:
                 return manifest
         raise
 
 
-def _get(cluster: Cluster, kind: str, namespace: str, name: str) -> Mapping[str, Any] | None:
+async def _get(cluster: Cluster, kind: str, namespace: str, name: str) -> Mapping[str, Any] | None:
     _, group, plural = OTHERS[kind]
     path = f"{group}/namespaces/{namespace}/{plural}/{quote(name, safe='')}"
     try:
-        found: Mapping[str, Any] = cluster.decode(cluster.client.call("GET", path), dict)
+        found: Mapping[str, Any] = cluster.decode(await cluster.client.call("GET", path), dict)
     except NotFoundError:
         return None
     except ApiError as error:

@@ -19,18 +19,19 @@ PAGE, MOST_PAGES = 500, 200
 ALIVE = "status.phase!=Succeeded,status.phase!=Failed"
 
 
-def check_fit(cluster: Cluster, job: Job) -> Fit:
+async def check_fit(cluster: Cluster, job: Job) -> Fit:
     """Return whether a job would start now, wait, or never start."""
     evidence = Evidence(datetime.now(UTC), clean(job.manifest), _Source(cluster))
-    return admits(evidence) or fits(evidence)
+    # As for `explain`: the rules ask while they judge, by calls that block.
+    return await cluster.client.in_thread(lambda: admits(evidence) or fits(evidence))
 
 
 class _Source:
     """Reads parts as `why` does; only that the pods of all nodes are wanted, and the queue may be the default."""
 
     def __init__(self, cluster: Cluster) -> None:
-        self._client = cluster.client
-        self._collector = Collector(cluster.client, run_all)
+        self._client = cluster.client.sync
+        self._collector = Collector(self._client, run_all)
 
     def __call__(self, evidence: Evidence, part: Part) -> Any:  # noqa: ANN401 - JSON
         if part == "node_pods":

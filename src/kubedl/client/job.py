@@ -45,6 +45,8 @@ class Job:
     kind: str
     name: str
     namespace: str
+    result: object = field(default=None, compare=False)  # what a function returned, after a wait for its end
+    gone: bool = False  # it was deleted, and this is what the history knows
 
     @classmethod
     def of(cls, manifest: Mapping[str, Any]) -> "Job":
@@ -54,6 +56,13 @@ class Job:
 
     def __str__(self) -> str:
         return f"{self.kind.lower()}/{self.name}"
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        """Return it in the forms that a notebook may choose from."""
+        from kubedl.client.job_page import Page  # noqa: PLC0415 - for notebooks only
+
+        page = Page(self)
+        return {"text/html": page.html(), "text/plain": page.text()}
 
     @property
     def metadata(self) -> Mapping[str, Any]:

@@ -1,21 +1,24 @@
 """Lists and watches of jobs, by the server's own tables: no template of a pod is sent."""
 
-import queue
-import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from kubedl.client import tables, watching
 from kubedl.client.errors import KubedlError
 from kubedl.client.job import JobSummary
 from kubedl.client.job_lookup import Cluster
 from kubedl.client.kinds import JobKind
-from kubedl.client.parallel import run_all
 from kubedl.kube.errors import ApiError, NotFoundError
+
+if TYPE_CHECKING:
+    from kubedl.client.calls import Channel
 
 ChangeType = Literal["ADDED", "MODIFIED", "DELETED"]
 FOREVER = float("inf")
+ROOM = 1000  # batches that wait for the caller
+PAUSE = 1.0  # seconds after which a work that waits for room looks whether anybody takes more
 
 
 class JobChange(NamedTuple):
@@ -45,16 +48,16 @@ class JobSelection:
             and (self.user is None or job.user == self.user)
         )
 
-    def kinds(self, cluster: Cluster) -> Sequence[JobKind]:
-        """Return their kinds."""
-        return [cluster.kind(self.job_kind)] if self.job_kind else cluster.kinds()
 
-
-def list_jobs(cluster: Cluster, wanted: JobSelection) -> list[JobSummary]:
+async def list_jobs(cluster: Cluster, wanted: JobSelection) -> list[JobSummary]:
     """Return jobs, newest first."""
-    kinds = wanted.kinds(cluster)
-    pages = run_all([lambda kind=kind: _listed(cluster, kind, wanted)[0] for kind in kinds])  # type: ignore[misc]
-    return newest_first([job for page in pages for job in page if wanted.has(job)])
+    kinds = await _kinds(cluster, wanted)
+    pages = await cluster.client.together([_listed(cluster, kind, wanted) for kind in kinds])
+    return newest_first([job for page, _ in pages for job in page if wanted.has(job)])
+
+
+async def _kinds(cluster: Cluster, wanted: JobSelection) -> Sequence[JobKind]:
+    return [await cluster.kind(wanted.job_kind)] if wanted.job_kind else await cluster.kinds()
 
 
 def newest_first(jobs: Sequence[JobSummary]) -> list[JobSummary]:
@@ -62,53 +65,72 @@ def newest_first(jobs: Sequence[JobSummary]) -> list[JobSummary]:
     return sorted(jobs, key=lambda job: (-job.created.timestamp(), job.namespace, job.name))
 
 
-def watch_jobs(cluster: Cluster, wanted: JobSelection) -> Iterator[list[JobChange]]:
+async def watch_jobs(cluster: Cluster, wanted: JobSelection) -> AsyncGenerator[list[JobChange], None]:
     """Yield the jobs that there are, newest first, and then each change that is seen in a row. It goes on for ever."""
-    changes: queue.Queue[list[JobChange] | Exception] = queue.Queue()
-    kinds = wanted.kinds(cluster)
-    for kind in kinds:
-        arguments = (cluster, kind, wanted, changes.put)
-        threading.Thread(target=_watch_in_thread, args=arguments, daemon=True).start()
-    first = [one for _ in kinds for one in _taken(changes)]
-    there = newest_first([one.job for one in first])
-    yield [JobChange("ADDED", job) for job in there]
-    while True:
-        if batch := _taken(changes):
-            yield batch
-
-
-def _taken(changes: "queue.Queue[list[JobChange] | Exception]") -> list[JobChange]:
-    found = changes.get()
-    if isinstance(found, Exception):
-        raise found
-    return found
-
-
-def _watch_in_thread(
-    cluster: Cluster, kind: JobKind, wanted: JobSelection, tell: Callable[[list[JobChange] | Exception], None]
-) -> None:
-    known: dict[str, JobSummary] = {}
+    watch = _Watch(cluster, wanted)
+    kinds = await _kinds(cluster, wanted)
+    works = [cluster.client.start(watch.follow(kind)) for kind in kinds]
     try:
-        for batch in watching.kept(lambda silence: _watch_once(cluster, kind, wanted, known, silence), lambda: FOREVER):
-            tell([one for one in batch if wanted.has(one.job)])
-    except ApiError as error:
-        tell(cluster.failed(error, f"watch {kind.plural}"))
-    except KubedlError as error:
-        tell(error)
+        first = [one for _ in kinds for one in await watch.taken()]
+        yield [JobChange("ADDED", job) for job in newest_first([one.job for one in first])]
+        while True:
+            if batch := await watch.taken():
+                yield batch
+    finally:
+        watch.is_over = True
+        for work in works:
+            work.stop()
 
 
-def _watch_once(
+class _Watch:
+    """What the works of one watch share: a work follows each kind, and what it sees goes through one channel."""
+
+    def __init__(self, cluster: Cluster, wanted: JobSelection) -> None:
+        self.is_over = False
+        self._cluster, self._wanted = cluster, wanted
+        self._changes: Channel[list[JobChange] | Exception] = cluster.client.channel(ROOM)
+
+    async def taken(self) -> list[JobChange]:
+        """Return the next batch; raises the error of a work."""
+        found = await self._changes.get()
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    async def follow(self, kind: JobKind) -> None:
+        """Tell each change of the jobs of a kind, until nobody takes more."""
+        known: dict[str, JobSummary] = {}
+        batches = watching.kept(
+            self._cluster.client,
+            lambda silence: _watch_once(self._cluster, kind, self._wanted, known, silence),
+            lambda: 0.0 if self.is_over else FOREVER,
+        )
+        try:
+            async with aclosing(batches):
+                async for batch in batches:
+                    await self._tell([one for one in batch if self._wanted.has(one.job)])
+        except ApiError as error:
+            await self._tell(self._cluster.failed(error, f"watch {kind.plural}"))
+        except KubedlError as error:
+            await self._tell(error)
+
+    async def _tell(self, news: list[JobChange] | Exception) -> None:
+        while not self.is_over and not await self._changes.put(news, PAUSE):
+            continue
+
+
+async def _watch_once(
     cluster: Cluster, kind: JobKind, wanted: JobSelection, known: dict[str, JobSummary], silence: float
-) -> Iterator[list[JobChange]]:
+) -> AsyncGenerator[list[JobChange], None]:
     """Yield what differs from what is known, then each change, until the connection breaks."""
-    jobs, table = _listed(cluster, kind, wanted)
+    jobs, table = await _listed(cluster, kind, wanted)
     yield _differences(known, {job.uid: job for job in jobs})
     params = {"labelSelector": wanted.selector} if wanted.selector else {}
     params |= {"watch": "1", "allowWatchBookmarks": "true", "timeoutSeconds": "290"}
     params["resourceVersion"] = table.metadata.resource_version
     places = tables.places(table)
-    with cluster.client.stream(kind.path(wanted.namespace), params, silence, tables.ACCEPT) as lines:
-        for line in lines:
+    async with cluster.client.stream(kind.path(wanted.namespace), params, silence, tables.ACCEPT) as lines:
+        async for line in lines:
             event = watching.read_event(line)
             if event.type == "BOOKMARK":
                 continue
@@ -133,13 +155,13 @@ def _differences(known: dict[str, JobSummary], after: dict[str, JobSummary]) -> 
     return found
 
 
-def _listed(cluster: Cluster, kind: JobKind, wanted: JobSelection) -> tuple[list[JobSummary], tables.Table]:
+async def _listed(cluster: Cluster, kind: JobKind, wanted: JobSelection) -> tuple[list[JobSummary], tables.Table]:
     """Return all jobs of a kind, and the last page of them."""
     params = {"limit": str(tables.PAGE)} | ({"labelSelector": wanted.selector} if wanted.selector else {})
     found: list[JobSummary] = []
     while True:
         try:
-            answer = cluster.client.call("GET", kind.path(wanted.namespace), params=params, accept=tables.ACCEPT)
+            answer = await cluster.client.call("GET", kind.path(wanted.namespace), params=params, accept=tables.ACCEPT)
         except NotFoundError:  # the kind was removed
             return found, tables.Table()
         except ApiError as error:

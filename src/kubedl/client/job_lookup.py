@@ -5,13 +5,12 @@ from typing import TypeVar
 from urllib.parse import quote
 
 from kubedl.client import errors
+from kubedl.client.calls import Calls
 from kubedl.client.errors import Ambiguous, Forbidden, KubedlError, NotFound, Unreachable
 from kubedl.client.job import Job
 from kubedl.client.kinds import GROUP_VERSION, PATH, JobKind, KindCache, ResourceList, kinds_in
-from kubedl.client.parallel import run_all
 from kubedl.kube import codec
 from kubedl.kube.errors import ApiError, NotFoundError
-from kubedl.kube.sync_client import SyncClient
 
 T = TypeVar("T")
 
@@ -22,15 +21,15 @@ INSTALL = "install KubeDL (docs/operations/install.md), or choose another --cont
 class Cluster:
     """A server, the kinds of jobs that it has, and its jobs by name."""
 
-    def __init__(self, client: SyncClient) -> None:
+    def __init__(self, client: Calls) -> None:
         self.client = client
         self._cache = KindCache(client.credentials.server)
         self._kinds: tuple[JobKind, ...] = ()
 
-    def call(self, method: str, path: str, what: str, *, params: Mapping[str, str]) -> bytes:
+    async def call(self, method: str, path: str, what: str, *, params: Mapping[str, str]) -> bytes:
         """Send a request; `what` completes "cannot …" if it fails."""
         try:
-            return self.client.call(method, path, params=params)
+            return await self.client.call(method, path, params=params)
         except ApiError as error:
             raise self.failed(error, what) from error
 
@@ -48,67 +47,67 @@ class Cluster:
         """Return the client's error for one of the server."""
         return errors.from_api(error, what, self.client.credentials.server)
 
-    def kinds(self) -> tuple[JobKind, ...]:
+    async def kinds(self) -> tuple[JobKind, ...]:
         """Return the kinds of jobs that the cluster serves."""
-        self._kinds = self._kinds or self._cache.read() or self._discover()
+        self._kinds = self._kinds or self._cache.read() or await self._discover()
         return self._kinds
 
-    def kind(self, name: str) -> JobKind:
+    async def kind(self, name: str) -> JobKind:
         """Return the kind that a word means; raises NotFound with those that there are."""
         for kinds in (self.kinds, self._discover):
-            for kind in kinds():
+            for kind in await kinds():
                 if kind.is_called(name):
                     return kind
         known = ", ".join(kind.word for kind in self._kinds)
         raise NotFound(f"there is no kind of jobs called {name}", f"this cluster has {known}", (f"one of {known}",))
 
-    def find(self, name: str, namespace: str) -> tuple[JobKind, Job]:
+    async def find(self, name: str, namespace: str) -> tuple[JobKind, Job]:
         """Return the job that a name means."""
         word, slash, rest = name.partition("/")
         if slash:
-            kind = self.kind(word)
-            if (job := self._get(kind, namespace, rest)) is None:
+            kind = await self.kind(word)
+            if (job := await self._get(kind, namespace, rest)) is None:
                 raise _nothing(rest, namespace)
             return kind, job
-        found = [pair for pair in self._with_name(name, namespace) if pair is not None]
+        found = [pair for pair in await self._with_name(name, namespace) if pair is not None]
         if len(found) > 1:
             names = tuple(f"{kind.word}/{name}" for kind, _ in found)
             raise Ambiguous(f"{len(found)} jobs in {namespace} are called {name}", "they differ in kind", names)
-        return found[0] if found else self._of_pod(name, namespace)
+        return found[0] if found else await self._of_pod(name, namespace)
 
-    def _with_name(self, name: str, namespace: str) -> list[tuple[JobKind, Job] | None]:
-        def get(kind: JobKind) -> tuple[JobKind, Job] | None:
-            job = self._get(kind, namespace, name)
+    async def _with_name(self, name: str, namespace: str) -> list[tuple[JobKind, Job] | None]:
+        async def get(kind: JobKind) -> tuple[JobKind, Job] | None:
+            job = await self._get(kind, namespace, name)
             return (kind, job) if job is not None else None
 
-        return run_all([lambda kind=kind: get(kind) for kind in self.kinds()])  # type: ignore[misc]
+        return await self.client.together([get(kind) for kind in await self.kinds()])
 
-    def _of_pod(self, name: str, namespace: str) -> tuple[JobKind, Job]:
+    async def _of_pod(self, name: str, namespace: str) -> tuple[JobKind, Job]:
         """Return the job that a pod belongs to."""
         try:
-            answer = self.client.call("GET", f"/api/v1/namespaces/{namespace}/pods/{quote(name, safe='')}")
+            answer = await self.client.call("GET", f"/api/v1/namespaces/{namespace}/pods/{quote(name, safe='')}")
         except ApiError as error:
             raise _nothing(name, namespace) from error
         owners = self.decode(answer, dict)["metadata"].get("ownerReferences") or ()
         for owner in owners:
             if owner.get("controller") and owner.get("apiVersion") == GROUP_VERSION:
-                kind = self.kind(owner["kind"])
-                if (job := self._get(kind, namespace, owner["name"])) is not None:
+                kind = await self.kind(owner["kind"])
+                if (job := await self._get(kind, namespace, owner["name"])) is not None:
                     return kind, job
         raise _nothing(name, namespace)
 
-    def _get(self, kind: JobKind, namespace: str, name: str) -> Job | None:
+    async def _get(self, kind: JobKind, namespace: str, name: str) -> Job | None:
         try:
-            answer = self.client.call("GET", kind.path(namespace, quote(name, safe="")))
+            answer = await self.client.call("GET", kind.path(namespace, quote(name, safe="")))
         except NotFoundError:
             return None
         except ApiError as error:
             raise self.failed(error, f"get {kind.word}/{name}") from error
         return Job.of(self.decode(answer, dict))
 
-    def _discover(self) -> tuple[JobKind, ...]:
+    async def _discover(self) -> tuple[JobKind, ...]:
         try:
-            self._kinds = kinds_in(self.decode(self.client.call("GET", PATH), ResourceList))
+            self._kinds = kinds_in(self.decode(await self.client.call("GET", PATH), ResourceList))
         except NotFoundError as error:
             why = f"{self.client.credentials.server} does not serve {GROUP_VERSION}"
             raise NotFound("this cluster has no KubeDL", why, (INSTALL,)) from error

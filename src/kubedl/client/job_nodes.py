@@ -8,14 +8,14 @@ from kubedl.kube.errors import ApiError
 NOWHERE = ("", "<none>")
 
 
-def nodes_of_jobs(cluster: Cluster, namespace: str) -> dict[str, list[str]]:
+async def nodes_of_jobs(cluster: Cluster, namespace: str) -> dict[str, list[str]]:
     """Return the nodes by the uid of the job, sorted; of all namespaces, if none is given."""
     path = f"/api/v1/namespaces/{namespace}/pods" if namespace else "/api/v1/pods"
     params = {"limit": str(tables.PAGE), "labelSelector": JOB_UID}
     found: dict[str, set[str]] = {}
     while True:
         try:
-            answer = cluster.client.call("GET", path, params=params, accept=tables.ACCEPT)
+            answer = await cluster.client.call("GET", path, params=params, accept=tables.ACCEPT)
         except ApiError as error:
             raise cluster.failed(error, "list pods") from error
         table = cluster.decode(answer, tables.Table)

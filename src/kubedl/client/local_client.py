@@ -13,6 +13,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
@@ -20,7 +21,9 @@ from typing import Any, Self
 from kubedl.client import code_archive, waiting
 from kubedl.client.code_jobs import function_manifest
 from kubedl.client.errors import AlreadyExists, JobFailed, NotFound, NotSupported, WaitTimeout
+from kubedl.client.foreign_objects import env_of
 from kubedl.client.job import Job
+from kubedl.client.kubeflow_arguments import understood
 from kubedl.client.log_line import LogLine
 
 PAUSE = 0.05  # seconds between looks at a process
@@ -51,7 +54,8 @@ class LocalClient:
         ignored = [name for name in NOT_HERE if wishes.get(name)]
         if ignored:
             warnings.warn(f"not on this machine: {', '.join(ignored)}", stacklevel=2)
-        manifest, archive = function_manifest(func, **{**wishes, "image": wishes.get("image") or "local"})
+        func, given = understood(func, {"image": "local"}, wishes)
+        manifest, archive = function_manifest(func, **given)
         if archive is None:
             step = 'code="." ships a directory'
             raise NotSupported("a command alone cannot run here", "its image is not here", (step,))
@@ -64,7 +68,7 @@ class LocalClient:
         moment = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
         manifest["metadata"] |= {"namespace": self.namespace, "creationTimestamp": moment, "uid": name}
         (place / "job.json").write_text(json.dumps(manifest))
-        self._start(name, place, manifest, dict(wishes.get("env") or {}))
+        self._start(name, place, manifest, {one["name"]: str(one.get("value", "")) for one in env_of(given.get("env"))})
         return self.get_job(name)
 
     def _start(self, name: str, place: Path, manifest: Mapping[str, Any], env: Mapping[str, str]) -> None:
@@ -134,7 +138,7 @@ class LocalClient:
             for callback in callbacks:
                 callback(job)
             if waiting.is_reached(job, status):
-                return job
+                return replace(job, result=self.get_job_result(name)) if job.is_succeeded else job
             if waiting.is_hopeless(job, status):
                 raise JobFailed(f"{job.name} failed: {job.message}", job, job.status["exitCode"])
             if time.monotonic() > deadline:

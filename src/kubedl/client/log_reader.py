@@ -1,12 +1,12 @@
 """Reads the log of one container."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
+from kubedl.client.calls import Calls
 from kubedl.client.log_line import LogLine, parse
-from kubedl.kube.sync_client import SyncClient
 
 DEFAULT_CONTAINER = "kubectl.kubernetes.io/default-container"  # annotation of a pod
 SILENCE = 60.0  # seconds without data of a log that is read to its end
@@ -34,13 +34,13 @@ def container_of(pod: Mapping[str, Any], wanted: str) -> str:
     return str(wanted or annotations.get(DEFAULT_CONTAINER) or pod["spec"]["containers"][0]["name"])
 
 
-def read(
-    client: SyncClient, pod: Mapping[str, Any], replica: str, container: str, params: Mapping[str, str]
-) -> Iterator[LogLine]:
+async def read(
+    client: Calls, pod: Mapping[str, Any], replica: str, container: str, params: Mapping[str, str]
+) -> AsyncGenerator[LogLine, None]:
     """Yield the lines of a container. With `follow` among the parameters it goes on while the container runs."""
     namespace, name = pod["metadata"]["namespace"], quote(pod["metadata"]["name"], safe="")
     query = {"container": container, "timestamps": "true", **params}
     silence = None if "follow" in params else SILENCE
-    with client.stream(f"/api/v1/namespaces/{namespace}/pods/{name}/log", query, silence) as lines:
-        for line in lines:
+    async with client.stream(f"/api/v1/namespaces/{namespace}/pods/{name}/log", query, silence) as lines:
+        async for line in lines:
             yield parse(line, replica)

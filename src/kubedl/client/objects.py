@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from kubedl.client.blocking import blocking
 from kubedl.client.errors import NotFound
 from kubedl.kube.errors import ApiError, NotFoundError
 from kubedl.kube.sync_client import NO_PARAMS
@@ -46,14 +47,14 @@ LEASES = Resource("lease", "leases", "coordination.k8s.io/v1")
 POD_METRICS = Resource("pod metrics", "pods", "metrics.k8s.io/v1beta1")
 
 
-class Objects:
+class ObjectOperations:
     """The objects of one namespace of a cluster, as the caller."""
 
     def __init__(self, cluster: "Cluster", namespace: str) -> None:
         self._cluster = cluster
         self.namespace = namespace
 
-    def list_all(
+    async def list_all(
         self, resource: Resource, *, all_namespaces: bool = False, params: Mapping[str, str] | None = None
     ) -> list[Object]:
         """Return all objects, page by page."""
@@ -61,7 +62,7 @@ class Objects:
         found: list[Object] = []
         while True:
             path = resource.path("" if all_namespaces else self.namespace)
-            answer = self._cluster.call("GET", path, f"list {resource.plural}", params=query)
+            answer = await self._cluster.call("GET", path, f"list {resource.plural}", params=query)
             page = self._cluster.decode(answer, dict)
             found += page.get("items") or ()
             after = (page.get("metadata") or {}).get("continue")
@@ -69,33 +70,35 @@ class Objects:
                 return found
             query["continue"] = after
 
-    def list_if_served(
+    async def list_if_served(
         self, resource: Resource, *, all_namespaces: bool = False, params: Mapping[str, str] | None = None
     ) -> list[Object]:
         """Return all objects; none if the cluster does not know the kind."""
         try:
-            return self.list_all(resource, all_namespaces=all_namespaces, params=params)
+            return await self.list_all(resource, all_namespaces=all_namespaces, params=params)
         except NotFound:
             return []
 
-    def get(self, resource: Resource, name: str) -> Object:
+    async def get(self, resource: Resource, name: str) -> Object:
         """Return one object; raises NotFound with the command that lists those that there are."""
-        return self._send("GET", resource, name, f"get {resource.word} {name}")
+        return await self._send("GET", resource, name, f"get {resource.word} {name}")
 
-    def create(self, resource: Resource, body: Mapping[str, Any], *, dry_run: bool = False) -> Object:
+    async def create(self, resource: Resource, body: Mapping[str, Any], *, dry_run: bool = False) -> Object:
         """Create an object; with `dry_run`, only let the server check it."""
         what = f"create {resource.word} {body['metadata']['name']}"
-        return self._send("POST", resource, "", what, body, {"dryRun": "All"} if dry_run else {})
+        return await self._send("POST", resource, "", what, body, {"dryRun": "All"} if dry_run else {})
 
-    def patch(self, resource: Resource, name: str, change: Mapping[str, Any]) -> Object:
+    async def patch(self, resource: Resource, name: str, change: Mapping[str, Any]) -> Object:
         """Change fields of an object (a merge patch)."""
-        return self._send("PATCH", resource, name, f"change {resource.word} {name}", change)
+        return await self._send("PATCH", resource, name, f"change {resource.word} {name}", change)
 
-    def delete(self, resource: Resource, name: str) -> None:
+    async def delete(self, resource: Resource, name: str) -> None:
         """Delete an object, and what it owns."""
-        self._send("DELETE", resource, name, f"delete {resource.word} {name}", {"propagationPolicy": "Background"})
+        await self._send(
+            "DELETE", resource, name, f"delete {resource.word} {name}", {"propagationPolicy": "Background"}
+        )
 
-    def _send(
+    async def _send(
         self,
         method: str,
         resource: Resource,
@@ -106,7 +109,7 @@ class Objects:
     ) -> Object:
         content, path = MERGE if method == "PATCH" else "application/json", resource.path(self.namespace, name)
         try:
-            answer = self._cluster.client.call(method, path, params=params, body=body, content=content)
+            answer = await self._cluster.client.call(method, path, params=params, body=body, content=content)
         except NotFoundError as error:
             if not name:
                 raise self._cluster.failed(error, what) from error
@@ -122,6 +125,25 @@ class Objects:
         except ApiError as error:
             raise self._cluster.failed(error, what) from error
         return self._cluster.decode(answer, dict)
+
+
+class Objects:
+    """The objects of one namespace of a cluster, as the caller: `ObjectOperations` without an event loop."""
+
+    def __init__(self, operations: ObjectOperations) -> None:
+        self._operations = operations
+
+    @property
+    def namespace(self) -> str:
+        """Return the namespace."""
+        return self._operations.namespace
+
+    list_all = blocking(ObjectOperations.list_all)
+    list_if_served = blocking(ObjectOperations.list_if_served)
+    get = blocking(ObjectOperations.get)
+    create = blocking(ObjectOperations.create)
+    patch = blocking(ObjectOperations.patch)
+    delete = blocking(ObjectOperations.delete)
 
 
 # The command that lists objects, by their plural.

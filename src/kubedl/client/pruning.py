@@ -10,8 +10,7 @@ from kubedl.client.code_jobs import CONFIG_MAPS
 from kubedl.client.errors import Forbidden
 from kubedl.client.job import Job, parse_time
 from kubedl.client.kinds import GROUP_VERSION
-from kubedl.client.objects import CRONS, Objects, Resource
-from kubedl.client.parallel import run_all
+from kubedl.client.objects import CRONS, ObjectOperations, Resource
 from kubedl.kube.errors import ApiError, ConflictError, NotFoundError
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ class Prunable:
         return f"{self.kind.lower()}/{self.name}"
 
 
-def find(
+async def find(
     cluster: "Cluster",
     namespace: str,
     *,
@@ -47,26 +46,26 @@ def find(
     all_namespaces: bool = False,
 ) -> list[Prunable]:
     """Return what can be deleted, the oldest first. Runs of a Cron are left to its history limit."""
-    objects, params = Objects(cluster, namespace), {"labelSelector": selector} if selector else {}
-    resources = {kind.kind: Resource("job", kind.plural, GROUP_VERSION) for kind in cluster.kinds()}
+    objects, params = ObjectOperations(cluster, namespace), {"labelSelector": selector} if selector else {}
+    resources = {kind.kind: Resource("job", kind.plural, GROUP_VERSION) for kind in await cluster.kinds()}
 
-    def jobs_of(kind: str, resource: Resource) -> list[Prunable]:
-        found = objects.list_all(resource, all_namespaces=all_namespaces, params=params)
+    async def jobs_of(kind: str, resource: Resource) -> list[Prunable]:
+        found = await objects.list_all(resource, all_namespaces=all_namespaces, params=params)
         jobs = [Job.of({"apiVersion": GROUP_VERSION, "kind": kind, **one}) for one in found]
         return [_job(resource, job) for job in jobs if _is_old(job, states, now - older_than)]
 
-    tasks = [lambda kind=kind, one=one: jobs_of(kind, one) for kind, one in resources.items()]
-    prunable = [one for found in run_all(tasks) for one in found]
+    found = await cluster.client.together([jobs_of(kind, one) for kind, one in resources.items()])
+    prunable = [one for of_kind in found for one in of_kind]
     if not selector:
-        prunable += _files(objects, resources, now, all_namespaces=all_namespaces)
+        prunable += await _files(objects, resources, now, all_namespaces=all_namespaces)
     return sorted(prunable, key=lambda one: (one.since, one.namespace, one.name))
 
 
-def delete(cluster: "Cluster", one: Prunable) -> bool:
+async def delete(cluster: "Cluster", one: Prunable) -> bool:
     """Delete it; returns whether it was still there: a newer object of its name is left alone."""
     body = {"propagationPolicy": "Background", "preconditions": {"uid": one.uid}}
     try:
-        cluster.client.call("DELETE", one.resource.path(one.namespace, one.name), body=body)
+        await cluster.client.call("DELETE", one.resource.path(one.namespace, one.name), body=body)
     except (NotFoundError, ConflictError):
         return False
     except ApiError as error:
@@ -85,11 +84,13 @@ def _job(resource: Resource, job: Job) -> Prunable:
     return Prunable(resource, job.kind, job.name, job.namespace, job.uid, job.finished or job.created, job.state)
 
 
-def _files(objects: Objects, resources: dict[str, Resource], now: datetime, *, all_namespaces: bool) -> list[Prunable]:
+async def _files(
+    objects: ObjectOperations, resources: dict[str, Resource], now: datetime, *, all_namespaces: bool
+) -> list[Prunable]:
     """Return ConfigMaps with code that nobody owns, and that neither a job nor a Cron mounts."""
     try:
         params = {"labelSelector": f"{LABEL}=code"}
-        found = objects.list_all(CONFIG_MAPS, all_namespaces=all_namespaces, params=params)
+        found = await objects.list_all(CONFIG_MAPS, all_namespaces=all_namespaces, params=params)
     except Forbidden:  # jobs can be pruned without
         return []
     free = [one for one in found if not one["metadata"].get("ownerReferences")]
@@ -98,7 +99,7 @@ def _files(objects: Objects, resources: dict[str, Resource], now: datetime, *, a
         return []
     used: set[tuple[str, str]] = set()
     for resource in (*resources.values(), CRONS):
-        for one in objects.list_if_served(resource, all_namespaces=all_namespaces):
+        for one in await objects.list_if_served(resource, all_namespaces=all_namespaces):
             used |= {(one["metadata"]["namespace"], name) for name in _config_maps(one.get("spec"))}
     return [
         Prunable(

@@ -4,13 +4,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from kubedl.kube.types.core import ContainerStatus, Pod
-from kubedl.kube.types.meta import Record
+from kubedl.kube.types.core import ContainerStatus, Pod, PodSpec, PodStatus
+from kubedl.kube.types.meta import ObjectMeta, Record
 
 JOB_NAME = "training.kubedl.io/job-name"
 JOB_UID = "training.kubedl.io/job-uid"
 REPLICA_TYPE = "training.kubedl.io/replica-type"
 REPLICA_INDEX = "training.kubedl.io/replica-index"
+LEADERS = ("master", "launcher", "chief")  # what Kubeflow calls the master of a job
 LAST = datetime.max.replace(tzinfo=UTC)
 _KILLED = 128  # an exit code above it is a signal
 
@@ -21,6 +22,31 @@ class Replica:
 
     name: str  # worker-0
     pod: Pod
+
+    @property
+    def metadata(self) -> ObjectMeta:
+        """Return the metadata of the pod, where Kubeflow's client has it."""
+        return self.pod.metadata
+
+    @property
+    def spec(self) -> PodSpec:
+        """Return the spec of the pod, where Kubeflow's client has it."""
+        return self.pod.spec
+
+    @property
+    def status(self) -> PodStatus:
+        """Return the status of the pod, where Kubeflow's client has it."""
+        return self.pod.status
+
+    @property
+    def role(self) -> str:
+        """Return the role: worker."""
+        return self.name.rpartition("-")[0]
+
+    @property
+    def index(self) -> int:
+        """Return the index within the role."""
+        return _number(self.pod)
 
     @property
     def pod_name(self) -> str:

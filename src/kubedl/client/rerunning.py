@@ -3,17 +3,17 @@
 import copy
 import itertools
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from kubedl.client.code_archive import VOLUME
 from kubedl.client.code_jobs import CONFIG_MAPS
+from kubedl.client.code_operations import FILES
 from kubedl.client.errors import AlreadyExists, KubedlError, NotFound
 from kubedl.client.job import Job
 from kubedl.client.replicas import JOB_NAME
 
 if TYPE_CHECKING:
-    from kubedl.client.job_client import JobClient
+    from kubedl.client.replica_operations import ReplicaOperations
 
 CRON_NAME = "kubedl.io/cron-name"  # label of the runs of a Cron
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
@@ -64,35 +64,37 @@ def unlikely_name(job: Job) -> str:
     return f"{job.name[:-5].rstrip('-.') or 'j'}-{secrets.token_hex(2)}"
 
 
-def create_free(client: "JobClient", manifests: Iterator[dict[str, Any]], *, dry_run: bool = False) -> Job:
+async def create_free(
+    operations: "ReplicaOperations", manifests: Iterable[dict[str, Any]], *, dry_run: bool = False
+) -> Job:
     """Create the first job whose name is free."""
     taken: AlreadyExists | None = None
     for manifest in itertools.islice(manifests, MOST_NAMES):
         try:
-            return _create(client, manifest, dry_run=dry_run)
+            return await _create(operations, manifest, dry_run=dry_run)
         except AlreadyExists as error:
             taken = error
     raise taken or AssertionError("there is at least one name")
 
 
-def replace(client: "JobClient", job: Job, manifest: dict[str, Any]) -> Job:
+async def replace(operations: "ReplicaOperations", job: Job, manifest: dict[str, Any]) -> Job:
     """Delete a job, and create another one of its name. Code that was sent with it is kept for the new one."""
     for name in _files(manifest):
-        _own(client, job.namespace, name, None)
+        await _own(operations, job.namespace, name, None)
     full = f"{job.word}/{job.name}"
     try:
-        client.delete_job(full, namespace=job.namespace)
-        client.wait_for_job_status(full, ("deleted",), namespace=job.namespace, timeout=DELETION)
+        await operations.delete_job(full, namespace=job.namespace)
+        await operations.wait_for_job_status(full, ("deleted",), namespace=job.namespace, timeout=DELETION)
     except NotFound:  # it is gone already
         pass
-    return _create(client, manifest)
+    return await _create(operations, manifest)
 
 
-def _create(client: "JobClient", manifest: dict[str, Any], *, dry_run: bool = False) -> Job:
-    job = client.create_job(manifest, dry_run=dry_run)
+async def _create(operations: "ReplicaOperations", manifest: dict[str, Any], *, dry_run: bool = False) -> Job:
+    job = await operations.create_manifest(manifest, dry_run=dry_run)
     if not dry_run:
         for name in _files(manifest):
-            _own(client, job.namespace, name, job)
+            await _own(operations, job.namespace, name, job)
     return job
 
 
@@ -101,16 +103,16 @@ def _files(manifest: dict[str, Any]) -> list[str]:
     found: dict[str, None] = {}
     for role in Job.of(manifest).roles.values():
         for volume in role.get("template", {}).get("spec", {}).get("volumes") or ():
-            if volume.get("name") == VOLUME and volume.get("configMap"):
+            if volume.get("name") == FILES and volume.get("configMap"):
                 found[str(volume["configMap"]["name"])] = None
     return list(found)
 
 
-def _own(client: "JobClient", namespace: str, name: str, job: Job | None) -> None:
+async def _own(operations: "ReplicaOperations", namespace: str, name: str, job: Job | None) -> None:
     """Give a ConfigMap to one more job; or to nobody, so that it is not deleted with its job."""
-    objects = client.objects_in(namespace)
+    objects = operations.objects_in(namespace)
     try:
-        found = objects.get(CONFIG_MAPS, name)
+        found = await objects.get(CONFIG_MAPS, name)
     except NotFound as error:
         raise KubedlError(
             "the code that was sent with the job is gone", error.message, ("kubedl run again",)
@@ -122,4 +124,6 @@ def _own(client: "JobClient", namespace: str, name: str, job: Job | None) -> Non
             {"apiVersion": job.manifest["apiVersion"], "kind": job.kind, "name": job.name, "uid": job.uid},
         ]
     version = found["metadata"]["resourceVersion"]
-    objects.patch(CONFIG_MAPS, name, {"metadata": {"resourceVersion": version, "ownerReferences": owners or None}})
+    await objects.patch(
+        CONFIG_MAPS, name, {"metadata": {"resourceVersion": version, "ownerReferences": owners or None}}
+    )

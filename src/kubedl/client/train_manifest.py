@@ -7,8 +7,6 @@ from typing import Any
 
 from kubedl.client.errors import Invalid, NotSupported
 
-GPU = "nvidia.com/gpu"
-_WORDS = {"gpu": GPU, "cpu": "cpu", "memory": "memory"}
 # Kind → the field of its roles, its container, and whether the first replica is a Master.
 KINDS = {
     "PyTorchJob": ("pytorchReplicaSpecs", "pytorch", True),
@@ -16,8 +14,6 @@ KINDS = {
     "XGBoostJob": ("xgbReplicaSpecs", "xgboostjob", True),
     "TFJob": ("tfReplicaSpecs", "tensorflow", False),
 }
-# What Kubeflow calls a runtime.
-RUNTIMES = {"torch": "PyTorchJob", "jax": "JAXJob", "xgboost": "XGBoostJob", "tensorflow": "TFJob"}
 
 
 @dataclass(frozen=True)
@@ -29,24 +25,22 @@ class TrainRequest:
     command: Sequence[str]
     kind: str = "PyTorchJob"
     num_workers: int = 1
+    chiefs: int = 0  # of a TFJob, beside its workers
+    parameter_servers: int = 0
     num_procs_per_worker: int | str | None = None
-    resources: Mapping[str, str | int] = field(default_factory=dict)
-    env: Mapping[str, str] = field(default_factory=dict)
+    resources: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # limits and requests
+    env: Sequence[Mapping[str, Any]] = ()
     packages: Sequence[str] = ()
+    indexes: Sequence[str] = ()  # of packages; the first replaces pip's own
     data: Mapping[str, str] = field(default_factory=dict)  # path in the container → claim
+    volumes: Sequence[Mapping[str, Any]] = ()
+    volume_mounts: Sequence[Mapping[str, Any]] = ()
     queue: str | None = None
     priority: str | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
     model: Mapping[str, Any] | None = None
     retries: int = 3
-
-
-def kind_of_runtime(runtime: str) -> str:
-    """Return the kind for a runtime of Kubeflow, such as torch-distributed."""
-    for word, kind in RUNTIMES.items():
-        if runtime.startswith(word):
-            return kind
-    raise NotSupported(f"there is no runtime {runtime} here", "jobs have kinds and images", ("job_kind=, image=",))
 
 
 def train_manifest(request: TrainRequest) -> dict[str, Any]:
@@ -56,7 +50,10 @@ def train_manifest(request: TrainRequest) -> dict[str, Any]:
     if request.num_workers < 1:
         raise Invalid("num_workers must be at least 1")
     where, container, led = KINDS[request.kind]
+    if (request.chiefs or request.parameter_servers) and request.kind != "TFJob":
+        raise Invalid(f"a {request.kind} has no chiefs and no parameter servers", "", ('job_kind="TFJob"',))
     roles = {"Master": 1, "Worker": request.num_workers - 1} if led else {"Worker": request.num_workers}
+    roles |= {"Chief": request.chiefs, "PS": request.parameter_servers}
     spec: dict[str, Any] = {"backoffLimit": request.retries}
     policy = {"queue": request.queue, "priorityClassName": request.priority}
     if any(policy.values()):
@@ -70,33 +67,40 @@ def train_manifest(request: TrainRequest) -> dict[str, Any]:
         for role, count in roles.items()
         if count
     }
-    metadata: dict[str, Any] = {"name": request.name} | ({"labels": dict(request.labels)} if request.labels else {})
+    metadata: dict[str, Any] = {"name": request.name}
+    for key, value in (("labels", request.labels), ("annotations", request.annotations)):
+        if value:
+            metadata[key] = dict(value)
     return {"apiVersion": "training.kubedl.io/v1alpha1", "kind": request.kind, "metadata": metadata, "spec": spec}
 
 
 def _pod(request: TrainRequest, name: str) -> dict[str, Any]:
-    env = [{"name": key, "value": value} for key, value in request.env.items()]
+    env = list(request.env)
     if isinstance(request.num_procs_per_worker, str) and not request.num_procs_per_worker.isdecimal():
         env.append({"name": "PET_NPROC_PER_NODE", "value": request.num_procs_per_worker})
-    resources = {_WORDS.get(key, key): str(value) for key, value in request.resources.items()}
-    container: dict[str, Any] = {"name": name, "image": request.image, "command": _command(request)}
-    if env:
-        container["env"] = env
-    if resources:
-        requests = {key: value for key, value in resources.items() if "/" not in key}
-        container["resources"] = {"limits": resources} | ({"requests": requests} if requests else {})
-    spec: dict[str, Any] = {"containers": [container]}
-    if request.data:
-        container["volumeMounts"] = [{"name": f"data-{n}", "mountPath": path} for n, path in enumerate(request.data)]
-        spec["volumes"] = [
-            {"name": f"data-{n}", "persistentVolumeClaim": {"claimName": claim}}
-            for n, claim in enumerate(request.data.values())
-        ]
-    return spec
+    container: dict[str, Any] = {"name": name, "image": request.image}
+    if command := _command(request):
+        container["command"] = command
+    claims = enumerate(request.data.items())
+    mounts = [{"name": f"data-{number}", "mountPath": path} for number, (path, _) in claims]
+    volumes = [
+        {"name": f"data-{number}", "persistentVolumeClaim": {"claimName": claim}}
+        for number, claim in enumerate(request.data.values())
+    ]
+    mounts, volumes = [*mounts, *map(dict, request.volume_mounts)], [*volumes, *map(dict, request.volumes)]
+    resources = {part: dict(amounts) for part, amounts in request.resources.items() if amounts}
+    container |= {
+        key: value for key, value in (("env", env), ("resources", resources), ("volumeMounts", mounts)) if value
+    }
+    return {"containers": [container]} | ({"volumes": volumes} if volumes else {})
 
 
 def _command(request: TrainRequest) -> list[str]:
     if not request.packages:
         return list(request.command)
-    install = shlex.join(["python3", "-m", "pip", "install", "--quiet", *request.packages])
+    if not request.command:
+        raise Invalid("packages_to_install without a command", "the image's own command is not known here")
+    first, *more = request.indexes or ("",)
+    flags = [*(["--index-url", first] if first else []), *(word for url in more for word in ("--extra-index-url", url))]
+    install = shlex.join(["python3", "-m", "pip", "install", "--quiet", *flags, *request.packages])
     return ["sh", "-c", f"{install} && exec {shlex.join(request.command)}"]

@@ -1,23 +1,22 @@
-"""The client: all of its parts, for a cluster or for this machine."""
+"""The client without an event loop, for a cluster or for this machine: every operation, run to its end."""
 
-from collections.abc import Collection, Mapping
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from kubedl.client.code_client import CodeClient
+from kubedl.client.blocking import ThreadCalls, blocking, blocking_each, run
+from kubedl.client.connection import ignore_call, open_client
+from kubedl.client.job_logs import blocking_logs
+from kubedl.client.objects import Objects
+from kubedl.client.operations import Operations
 
 if TYPE_CHECKING:
-    from datetime import timedelta
-
-    from kubedl.client.applying import Applied
+    from kubedl.client.job_view import JobView
     from kubedl.client.local_client import LocalClient
-    from kubedl.client.pruning import Prunable
-    from kubedl.client.service_logs import ServiceLogs
-    from kubedl.why.evidence import Evidence
-    from kubedl.why.fitting import Fit
-    from kubedl.why.judging import Diagnosis
+    from kubedl.kube.sync_client import OnCall
+    from kubedl.kube.sync_credentials import Overrides
 
 
-class TrainingClient(CodeClient):
+class TrainingClient:
     """Training jobs of one cluster. Threads may share a client; `with` closes it.
 
     A job is named by its name, by kind and name (`pytorch/bert`), or by the name of one of its pods. With
@@ -28,82 +27,127 @@ class TrainingClient(CodeClient):
         """Return the client of the chosen backend."""
         return _local_client() if backend == "local" else super().__new__(cls)  # type: ignore[return-value]
 
-    def apply(
+    def __init__(  # noqa: PLR0913 - the names of Kubeflow's client, and what kubectl's flags say
         self,
-        manifest: Mapping[str, Any],
         *,
         namespace: str | None = None,
-        force: bool = False,
-        dry_run: bool = False,
-    ) -> "Applied":
-        """Create or change a job, a Cron, an Inference, a Model, a ModelVersion or a CacheBackend from its manifest.
+        config_file: str | None = None,
+        context: str | None = None,
+        server: str | None = None,
+        token: str | None = None,
+        job_kind: str = "PyTorchJob",
+        request_timeout: float = 30.0,
+        overrides: "Overrides | None" = None,
+        on_call: "OnCall" = ignore_call,
+        use_history: bool = True,
+        backend: str = "kubernetes",
+        client_configuration: object = None,
+    ) -> None:
+        """Read the kubeconfig; `overrides` has everything else that kubectl's flags can say about a connection.
 
-        It is a server-side apply: fields that are not in the manifest stay as they are. Raises Conflict if others
-        have set a field to something else, unless `force` takes it over, and Invalid with the server's reasons.
+        `on_call` is told each request: method, path, result and seconds. With `use_history`, jobs that were deleted are
+        looked up in the database that $KUBEDL_HISTORY_DATABASE names.
         """
-        from kubedl.client.applying import apply  # noqa: PLC0415 - most commands need none
-
-        place = namespace or manifest["metadata"].get("namespace") or self.namespace
-        return apply(self._cluster, manifest, place, force=force, dry_run=dry_run)
-
-    def prunable(
-        self,
-        *,
-        older_than: "timedelta",
-        states: Collection[str] = ("succeeded", "failed"),
-        selector: str | None = None,
-        all_namespaces: bool = False,
-    ) -> "list[Prunable]":
-        """Return jobs that ended so long ago, and code that was sent for jobs which are gone."""
-        from datetime import UTC, datetime  # noqa: PLC0415
-
-        from kubedl.client.pruning import find  # noqa: PLC0415
-
-        return find(
-            self._cluster,
-            self.namespace,
-            now=datetime.now(UTC),
-            older_than=older_than,
-            states=states,
-            selector=selector,
-            all_namespaces=all_namespaces,
+        client = open_client(
+            overrides=overrides,
+            config_file=config_file,
+            context=context,
+            server=server,
+            token=token,
+            request_timeout=request_timeout,
+            on_call=on_call,
+            backend=backend,
+            client_configuration=client_configuration,
         )
+        self._operations = Operations(ThreadCalls(client), namespace, job_kind, use_history=use_history)
 
-    def prune(self, one: "Prunable") -> bool:
-        """Delete what `prunable` found; returns whether it was still there."""
-        from kubedl.client.pruning import delete  # noqa: PLC0415
+    @classmethod
+    def over(cls, operations: Operations) -> "TrainingClient":
+        """Return the client of operations that exist."""
+        made = object.__new__(TrainingClient)
+        made._operations = operations
+        return made
 
-        return delete(self._cluster, one)
+    def __enter__(self) -> Self:
+        return self
 
-    def service_logs(self, name: str, predictor: str = "", *, namespace: str | None = None) -> "ServiceLogs":
-        """Return the logs of a service's servers, to read or to follow. Raises NotFound."""
-        from kubedl.client.service_logs import ServiceLogs  # noqa: PLC0415
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
-        return ServiceLogs(self._cluster, namespace or self.namespace, name, predictor)
+    def close(self) -> None:
+        """Close the connections."""
+        run(self._operations.close())
 
-    def why(self, name: str, *, namespace: str | None = None) -> "Diagnosis":
-        """Return why an object waits, failed or is slow; `str()` of it is what `kubedl why` prints."""
-        return self.explain(name, namespace=namespace)[1]
+    @property
+    def namespace(self) -> str:
+        """Return the namespace in which names are looked up."""
+        return self._operations.namespace
 
-    def check_job(self, job: Mapping[str, Any], *, namespace: str | None = None) -> "Fit":
-        """Return whether a job would start now, wait, or never start. Nothing is created.
+    @property
+    def server(self) -> str:
+        """Return the address of the API server."""
+        return self._operations.server
 
-        The server checks the manifest first: raises AlreadyExists, Invalid or Forbidden.
-        """
-        from kubedl.client.fit_check import check_fit  # noqa: PLC0415 - rules are not loaded by other commands
+    @property
+    def objects(self) -> Objects:
+        """Return the other objects of the namespace: models, services, crons, queues."""
+        return Objects(self._operations.objects)
 
-        return check_fit(self._cluster, self.create_job(job, namespace=namespace, dry_run=True))
+    def watch(self, name: str, *, namespace: str | None = None) -> "JobView":
+        """Return a job as a notebook shows it: phases, progress, replicas, and why it waits; it follows the job."""
+        return self._operations.watch(name, namespace=namespace)
 
-    def explain(
-        self, name: str, *, namespace: str | None = None, ask_all: bool = False
-    ) -> "tuple[Evidence, Diagnosis]":
-        """Return why an object waits, failed or is slow, with the evidence. Raises NotFound.
+    kinds = blocking(Operations.kinds)
+    kind = blocking(Operations.kind)
+    server_version = blocking(Operations.server_version)
+    whoami = blocking(Operations.whoami)
+    may = blocking(Operations.may)
+    serves = blocking(Operations.serves)
 
-        The name may be that of a job, or of an Inference, ModelVersion or Cron, also as KIND/NAME.
-        """
-        from kubedl.client.explaining import explain  # noqa: PLC0415 - rules are not loaded by other commands
+    list_jobs = blocking(Operations.list_jobs)
+    select_jobs = blocking(Operations.select_jobs)
+    watch_jobs = blocking_each(Operations.watch_jobs)
+    get_nodes_of_jobs = blocking(Operations.get_nodes_of_jobs)
+    get_job = blocking(Operations.get_job)
+    create_job = blocking(Operations.create_job)
+    create_free_job = blocking(Operations.create_free_job)
+    replace_job = blocking(Operations.replace_job)
+    check_job = blocking(Operations.check_job)
+    apply = blocking(Operations.apply)
+    update_job = blocking(Operations.update_job)
+    delete_job = blocking(Operations.delete_job)
+    prunable = blocking(Operations.prunable)
+    prune = blocking(Operations.prune)
+    suspend_job = blocking(Operations.suspend_job)
+    resume_job = blocking(Operations.resume_job)
+    scale_job = blocking(Operations.scale_job)
 
-        return explain(self._cluster, name, namespace or self.namespace, ask_all=ask_all)
+    get_job_pods = blocking(Operations.get_job_pods)
+    get_job_events = blocking(Operations.get_job_events)
+    wait_for_job_status = blocking(Operations.wait_for_job_status)
+    follow_job = blocking_each(Operations.follow_job)
+    failure = blocking(Operations.failure)
+
+    get_job_conditions = blocking(Operations.get_job_conditions)
+    is_job_created = blocking(Operations.is_job_created)
+    is_job_running = blocking(Operations.is_job_running)
+    is_job_restarting = blocking(Operations.is_job_restarting)
+    is_job_succeeded = blocking(Operations.is_job_succeeded)
+    is_job_failed = blocking(Operations.is_job_failed)
+    wait_for_job_conditions = blocking(Operations.wait_for_job_conditions)
+    get_job_pod_names = blocking(Operations.get_job_pod_names)
+
+    train = blocking(Operations.train)
+    run_directory = blocking(Operations.run_directory)
+    get_job_result = blocking(Operations.get_job_result)
+    why = blocking(Operations.why)
+    explain = blocking(Operations.explain)
+
+    get_job_logs = blocking_logs(Operations.get_job_logs)
+    follow_job_logs = blocking_logs(Operations.follow_job_logs)
+    service_logs = blocking_logs(Operations.service_logs)
 
 
 def _local_client() -> "LocalClient":

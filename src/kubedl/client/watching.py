@@ -1,14 +1,15 @@
 """A watch of one object, or of the pods of one job, that survives breaks of the connection."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing
 from typing import Any, TypeVar
 
 import msgspec
 
+from kubedl.client.calls import Calls
 from kubedl.kube import codec
 from kubedl.kube.errors import ApiError, GoneError, UnknownOutcomeError, error_from_response
-from kubedl.kube.sync_client import SyncClient
 from kubedl.kube.types.meta import Record
 
 SILENCE = 70.0  # seconds; a healthy watch sends a bookmark every minute
@@ -30,32 +31,36 @@ _LINE = codec.decoder(Line)
 
 
 def changes(
-    client: SyncClient,
+    client: Calls,
     path: str,
     selection: Mapping[str, str],
     until: Callable[[], float],
     on_break: Callable[[str], None] = lambda _: None,
-) -> Iterator[list[Object]]:
+) -> AsyncGenerator[list[Object], None]:
     """Yield all selected objects, again after each change. Ends when no seconds are left (`until` returns 0 or less).
 
     After a break of the connection everything is listed again, so nothing is missed. Raises ApiError if the server
     refuses, or has been away for minutes.
     """
-    return kept(lambda silence: _watch_once(client, path, selection, silence), until, on_break)
+    return kept(client, lambda silence: _watch_once(client, path, selection, silence), until, on_break)
 
 
-def kept(
-    watch: Callable[[float], Iterator[T]], until: Callable[[], float], on_break: Callable[[str], None] = lambda _: None
-) -> Iterator[T]:
+async def kept(
+    client: Calls,
+    watch: Callable[[float], AsyncGenerator[T, None]],
+    until: Callable[[], float],
+    on_break: Callable[[str], None] = lambda _: None,
+) -> AsyncGenerator[T, None]:
     """Yield what a watch yields, and start it again whenever it breaks; it is given the seconds of silence allowed."""
     lost_since, tries = None, 0
     while (left := until()) > 0:
         try:
-            for state in watch(min(left, SILENCE)):
-                lost_since, tries = None, 0
-                yield state
-                if until() <= 0:
-                    return
+            async with aclosing(watch(min(left, SILENCE))) as states:
+                async for state in states:
+                    lost_since, tries = None, 0
+                    yield state
+                    if until() <= 0:
+                        return
         except GoneError:
             continue
         except UnknownOutcomeError as error:
@@ -67,12 +72,14 @@ def kept(
                 raise
             if tries:  # the first may be a watch that was merely silent
                 on_break(error.message)
-            time.sleep(min(PAUSES[min(tries, len(PAUSES) - 1)], max(0.0, until())))
+            await client.sleep(min(PAUSES[min(tries, len(PAUSES) - 1)], max(0.0, until())))
             tries += 1
 
 
-def _watch_once(client: SyncClient, path: str, selection: Mapping[str, str], silence: float) -> Iterator[list[Object]]:
-    answer = _decoded(client.call("GET", path, params=selection))
+async def _watch_once(
+    client: Calls, path: str, selection: Mapping[str, str], silence: float
+) -> AsyncGenerator[list[Object], None]:
+    answer = _decoded(await client.call("GET", path, params=selection))
     objects = {one["metadata"]["uid"]: one for one in answer.get("items") or ()}
     yield list(objects.values())
     params = {
@@ -82,8 +89,8 @@ def _watch_once(client: SyncClient, path: str, selection: Mapping[str, str], sil
         "resourceVersion": answer["metadata"]["resourceVersion"],
         "timeoutSeconds": "290",
     }
-    with client.stream(path, params, silence) as lines:
-        for line in lines:
+    async with client.stream(path, params, silence) as lines:
+        async for line in lines:
             event = read_event(line)
             if event.type == "BOOKMARK":
                 continue

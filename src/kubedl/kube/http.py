@@ -9,26 +9,45 @@ import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
+from socket import socket
+from typing import Protocol
 from urllib.parse import urlsplit
 
-from kubedl.kube.certificates import TLSConfig
 from kubedl.kube.fair_semaphore import FairSemaphore
 from kubedl.kube.http_parser import LARGEST_HEAD, Body, ConnectionBrokenError, Head, parse_head
+from kubedl.kube.keep_alive import keep_alive
 
 Render = Callable[[], bytes]  # the body of a request, rendered when the request can be sent
+Dial = Callable[[], socket]  # opens a connection by another way, such as a proxy; may block
 Permit = Callable[[], None]  # called right before the request is sent; raises if it must not be sent
 
+UNREAD = 1 << 20  # bytes of a stream that wait for their reader, before the server is made to wait
 IDLE = 50.0  # seconds; shorter than the idle timeout of load balancers, which drop connections silently
+
+
+class TLSSource(Protocol):
+    """Where the SSL context for new connections comes from."""
+
+    server_name: str | None
+
+    async def context(self) -> ssl.SSLContext:
+        """Return the current context."""
+
+    def suspect(self) -> None:
+        """Look for other certificates at the next use."""
 
 
 class Pool:
     """Connection pool for one server, shared fairly by all namespaces."""
 
-    def __init__(self, server: str, tls: TLSConfig | None, headers: str, sockets: int) -> None:
+    def __init__(
+        self, server: str, tls: TLSSource | None, headers: str, sockets: int, dial: Dial | None = None
+    ) -> None:
         address = urlsplit(server)
         self._host = address.hostname or ""
         self._port = address.port or (443 if tls else 80)
         self._tls = tls
+        self._dial = dial
         self._path = address.path.rstrip("/")
         self._headers = f"Host: {address.netloc}\r\n{headers}"
         self._room = FairSemaphore(sockets)
@@ -65,14 +84,20 @@ class Pool:
 
     @asynccontextmanager
     async def stream(
-        self, target: str, headers: str, silence: float
+        self, target: str, headers: str, silence: float | None, opening: float | None = None
     ) -> AsyncIterator[tuple[Head, AsyncIterator[bytes]]]:
-        """Stream a response on a separate connection; raises TimeoutError after a period without data."""
-        async with asyncio.timeout(silence) as patience:
+        """Stream a response on a separate connection; raises TimeoutError after a period without data.
+
+        `opening` is the time for the response to begin, by default the same. Without a limit for silence, the kernel
+        finds out that the server is gone.
+        """
+        async with asyncio.timeout(opening if opening is not None else silence) as patience:
             connection = await self._open()
             try:
                 head = await connection.send(self._request("GET", target, headers, None))
                 patience.reschedule(None)
+                if silence is None:
+                    connection.keep_alive()
                 yield head, connection.parts(silence)
             finally:
                 connection.drop()
@@ -110,6 +135,10 @@ class Pool:
     async def _connect(self, context: ssl.SSLContext | None) -> "_Connection":
         loop, name = asyncio.get_running_loop(), self._tls.server_name if self._tls is not None else None
         made = partial(_Connection, context)
+        if self._dial is not None:
+            opened = await asyncio.to_thread(self._dial)
+            opened.setblocking(False)
+            return (await loop.create_connection(made, sock=opened, ssl=context, server_hostname=name or self._host))[1]
         return (await loop.create_connection(made, self._host, self._port, ssl=context, server_hostname=name))[1]
 
     def _request(self, method: str, target: str, headers: str, body: bytes | None) -> bytes:
@@ -130,12 +159,15 @@ class _Connection(asyncio.Protocol):
         self._reader: asyncio.Future[None] | None = None
         self._body = Body(0)
         self._ended = False  # by the server, now or after this response
+        self._is_stream = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport: asyncio.Transport = transport  # type: ignore[assignment]
 
     def data_received(self, data: bytes) -> None:
         self._arrived += data
+        if self._is_stream and len(self._arrived) > UNREAD:
+            self._transport.pause_reading()
         if self._reader is not None and not self._reader.done():
             self._reader.set_result(None)
 
@@ -172,8 +204,13 @@ class _Connection(asyncio.Protocol):
             parts.append(self._body.take(self._arrived))
         return b"".join(parts)
 
-    async def parts(self, silence: float) -> AsyncIterator[bytes]:
-        """Yield the body as it arrives."""
+    def keep_alive(self) -> None:
+        """Let the kernel ask after a server that has been silent."""
+        keep_alive(self._transport.get_extra_info("socket"))
+
+    async def parts(self, silence: float | None) -> AsyncIterator[bytes]:
+        """Yield the body as it arrives. A reader that is slow makes the server wait."""
+        self._is_stream = True
         while True:
             if part := self._body.take(self._arrived):
                 yield part
@@ -190,6 +227,8 @@ class _Connection(asyncio.Protocol):
     async def _more(self) -> None:
         if self._transport.is_closing():
             raise ConnectionBrokenError("the server closed the connection")
+        if self._is_stream:
+            self._transport.resume_reading()
         self._reader = asyncio.get_running_loop().create_future()
         await self._reader
 

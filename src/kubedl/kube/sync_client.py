@@ -12,7 +12,7 @@ import zlib
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from socket import IPPROTO_TCP, SO_KEEPALIVE, SOL_SOCKET, TCP_KEEPCNT, TCP_KEEPIDLE, TCP_KEEPINTVL, socket
+from socket import socket
 from urllib.parse import SplitResult, unquote, urlencode, urlsplit
 
 from kubedl.kube import codec
@@ -23,10 +23,12 @@ from kubedl.kube.errors import (
     UnknownOutcomeError,
     error_from_response,
 )
+from kubedl.kube.keep_alive import keep_alive
 from kubedl.kube.kubeconfig import CredentialsError
 from kubedl.kube.sync_credentials import SyncCredentials
 
 JSON = "application/json"
+ANY = f"{JSON}, */*"  # what a stream may be
 BUSY_TRIES = 5
 BUSY_PAUSE = 1.0  # seconds, if the server gives no Retry-After
 LONGEST_PAUSE = 10.0
@@ -51,14 +53,19 @@ class SyncClient:
         self.credentials = credentials
         self._address = urlsplit(credentials.server)
         self._proxy = _proxy(proxy, self._address) if proxy else None
-        self._agent = agent
-        self._timeout = timeout
-        self._on_call = on_call
+        self.agent = agent
+        self.timeout = timeout
+        self.on_call = on_call
         self._idle: list[http.client.HTTPConnection] = []
+        self._closed = False
         self._lock = threading.Lock()
 
     def close(self) -> None:
-        """Close the connections that nobody uses."""
+        """Close the connections that nobody uses; those in use are closed after it."""
+        self._closed = True
+        self._drop_idle()
+
+    def _drop_idle(self) -> None:
         with self._lock:
             idle, self._idle = self._idle, []
         for connection in idle:
@@ -87,7 +94,7 @@ class SyncClient:
                     raise
                 refused = True
                 self.credentials.refused()
-                self.close()
+                self._drop_idle()
             except TooManyRequestsError as error:
                 if attempt == BUSY_TRIES:
                     raise
@@ -96,7 +103,7 @@ class SyncClient:
 
     @contextmanager
     def stream(
-        self, path: str, params: Mapping[str, str], silence: float | None, accept: str = f"{JSON}, */*"
+        self, path: str, params: Mapping[str, str], silence: float | None, accept: str = ANY
     ) -> Iterator[Iterator[bytes]]:
         """Open a response that goes on, and yield its lines. A connection that is cut raises UnknownOutcomeError.
 
@@ -107,11 +114,12 @@ class SyncClient:
             try:
                 self._request(connection, "GET", f"{path}?{urlencode(params)}", {"Accept": accept}, None)
                 connected = connection.sock  # the response takes it, if the server will close it
-                connected.settimeout(self._timeout if silence is None else min(silence, self._timeout))
+                connected.settimeout(self.timeout if silence is None else min(silence, self.timeout))
                 response = connection.getresponse()
                 if response.status != 200:
                     raise _refusal(response, response.read())
-                _keep_alive(connected, silence)
+                connected.settimeout(silence)
+                keep_alive(connected)
                 yield _lines(response)
             finally:
                 if response is not None:
@@ -146,7 +154,7 @@ class SyncClient:
             result = str(error.code)
             raise
         finally:
-            self._on_call(method, path, result, time.monotonic() - began)
+            self.on_call(method, path, result, time.monotonic() - began)
 
     def _exchange(
         self,
@@ -163,7 +171,7 @@ class SyncClient:
         except BaseException:
             connection.close()
             raise
-        if response.will_close:
+        if response.will_close or self._closed:
             connection.close()
         else:
             with self._lock:
@@ -183,7 +191,7 @@ class SyncClient:
         body: bytes | None,
     ) -> None:
         connection.putrequest(method, f"{self._address.path.rstrip('/')}{target}", skip_accept_encoding=True)
-        for name, value in (headers | {"User-Agent": self._agent} | self.credentials.headers()).items():
+        for name, value in (headers | {"User-Agent": self.agent} | self.credentials.headers()).items():
             connection.putheader(name, value)
         for group in self.credentials.groups():
             connection.putheader("Impersonate-Group", group)
@@ -191,15 +199,30 @@ class SyncClient:
             connection.putheader("Content-Length", str(len(body)))
         connection.endheaders(body)
 
+    @property
+    def has_proxy(self) -> bool:
+        """Return whether the server is behind a proxy."""
+        return self._proxy is not None
+
+    def dial(self) -> socket:
+        """Return a connection through the proxy on which nothing has been sent to the server, not even for TLS."""
+        assert self._proxy is not None  # noqa: S101 - asked for before
+        proxy, server = self._proxy, self._address
+        connection = http.client.HTTPConnection(proxy.hostname or "", proxy.port or 80, timeout=self.timeout)
+        connection.set_tunnel(server.hostname or "", server.port or 443, _proxy_login(proxy))
+        connection.connect()
+        found: socket = connection.sock
+        return found
+
     def _connect(self) -> http.client.HTTPConnection:
         host, context = self._address.hostname or "", self.credentials.context()
         port = self._address.port or (443 if context else 80)
         if context is None:
-            return http.client.HTTPConnection(host, port, timeout=self._timeout)
+            return http.client.HTTPConnection(host, port, timeout=self.timeout)
         connection = _Secured(
             self._proxy.hostname or "" if self._proxy else host,
             self._proxy.port or 80 if self._proxy else port,
-            timeout=self._timeout,
+            timeout=self.timeout,
         )
         connection.context, connection.server_name = context, self.credentials.server_name or host
         if self._proxy is not None:
@@ -248,11 +271,3 @@ def _lines(response: http.client.HTTPResponse) -> Iterator[bytes]:
             rest = b""
     if rest:
         yield rest
-
-
-def _keep_alive(connected: socket, silence: float | None) -> None:
-    """Let the kernel ask after a peer that has been silent: a log may rightly be."""
-    connected.settimeout(silence)
-    connected.setsockopt(SOL_SOCKET, SO_KEEPALIVE, 1)
-    for option, value in ((TCP_KEEPIDLE, 30), (TCP_KEEPINTVL, 10), (TCP_KEEPCNT, 3)):
-        connected.setsockopt(IPPROTO_TCP, option, value)

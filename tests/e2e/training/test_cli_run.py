@@ -42,9 +42,8 @@ def test_a_function_runs_as_here_and_its_result_comes_back(
     for client in (cluster, TrainingClient(backend="local")):
         with client:
             job = client.train(digits, name="digits", image=base_image, num_workers=2, args={"epochs": 3})
-            client.wait_for_job_status(job.name, timeout=120)
-            lines = sorted(f"{line.replica} {line}" for line in client.get_job_logs(job.name))
-            answers.append((lines, client.get_job_result(job.name)))
+            lines = sorted(f"{line.replica} {line}" for line in client.get_job_logs(job.name, follow=True))
+            answers.append((lines, client.wait_for_job_status(job.name, timeout=120).result))
             client.delete_job(job.name)
     assert answers[0] == answers[1]
     assert answers[0] == (["master-0 rank 0 of 2", "worker-0 rank 1 of 2"], {"loss": 0.25})

@@ -96,7 +96,9 @@ def test_after_a_break_only_what_changed_is_told(
     """The connection breaks, and meanwhile one job changes, one is deleted and one stays as it is."""
     for name in ("same", "changed", "deleted"):
         api.job(name, status={"state": "Queuing"})
-    stream, broken = client._cluster.client.stream, threading.Event()  # noqa: SLF001
+    operations: Any = getattr(client, "_operations", client)
+    calls = operations._cluster.client  # noqa: SLF001
+    stream, broken = calls.stream, threading.Event()
 
     def stream_once(path: str, *arguments: Any) -> Any:  # noqa: ANN401 - a context manager
         if path.endswith("pytorchjobs") and not broken.is_set():
@@ -107,7 +109,7 @@ def test_after_a_break_only_what_changed_is_told(
             raise UnknownOutcomeError(0, "", "cut")
         return stream(path, *arguments)
 
-    monkeypatch.setattr(client._cluster.client, "stream", stream_once)  # noqa: SLF001
+    monkeypatch.setattr(calls, "stream", stream_once)
     batches = client.watch_jobs(JOBS)
     assert {one.job.name for one in next(batches)} == {"same", "changed", "deleted"}
     assert [(one.type, one.job.name) for one in next(batches)] == [("DELETED", "deleted"), ("MODIFIED", "changed")]

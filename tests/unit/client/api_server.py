@@ -108,7 +108,7 @@ def serving(api: ApiServer) -> Iterator[ApiServer]:
     class Handler(_Handler):
         served = api
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = _Server(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
@@ -122,6 +122,11 @@ def serving(api: ApiServer) -> Iterator[ApiServer]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing: a client may leave when it has what it wanted."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -144,11 +149,14 @@ class _Handler(BaseHTTPRequestHandler):
     def do_PATCH(self) -> None:
         self._handle()
 
+    def do_PUT(self) -> None:
+        self._handle()
+
     def _handle(self) -> None:
         address = urlsplit(self.path)
         query = dict(parse_qsl(address.query))
         length = int(self.headers.get("Content-Length") or 0)
-        body = json.loads(self.rfile.read(length)) if length else None
+        body: Any = json.loads(self.rfile.read(length)) if length else None
         api = self.served
         api.calls.append(Call(self.command, address.path, query, self.headers, body))
         refusal = api.refusals.get(f"{self.command} {address.path}")
@@ -171,6 +179,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._create(path, body, dry_run=query.get("dryRun") == "All")
         elif self.command == "PATCH":
             self._patch(path, query, body)
+        elif path in self.served.objects and self.command == "PUT":
+            self.served.put(path, body)
+            self._answer(200, self.served.objects[path])
         elif path in self.served.objects:
             self._one(path)
         elif self._is_collection(path):

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from kubedl.client import TrainingClient
 from kubedl.kube.sync_credentials import Overrides
 from tests.unit.client.api_server import ApiServer, serving
+from tests.unit.client.both_clients import InLoop
 
 
 @pytest.fixture
@@ -22,7 +24,9 @@ def api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ApiServer]:
         yield served
 
 
-@pytest.fixture
-def client(api: ApiServer) -> Iterator[TrainingClient]:
-    with TrainingClient(namespace="team", overrides=Overrides(server=api.url)) as made:
+@pytest.fixture(params=["threads", "event loop"])
+def client(api: ApiServer, request: pytest.FixtureRequest) -> Iterator[TrainingClient]:
+    """Each client in turn: what passes with one must pass with the other."""
+    kind = TrainingClient if request.param == "threads" else cast("type[TrainingClient]", InLoop)
+    with kind(namespace="team", overrides=Overrides(server=api.url)) as made:
         yield made

@@ -11,6 +11,7 @@ import pytest
 
 from kubedl.client import AsyncTrainingClient, Invalid, JobFailed, NotFound, NotSupported, TrainingClient, WaitTimeout
 from kubedl.client.code_jobs import function_manifest
+from kubedl.client.kubeflow_arguments import kind_of_runtime
 from kubedl.client.local_client import LocalClient
 from kubedl.kube import codec
 from kubedl.kube.sync_credentials import Overrides
@@ -69,9 +70,10 @@ class TestManifest:
         assert manifest["spec"]["nprocPerNode"] == 2
 
     def test_runtimes_of_kubeflow(self) -> None:
-        assert function_manifest(work, image="i", runtime="torch-distributed")[0]["kind"] == "PyTorchJob"
+        assert kind_of_runtime("torch-distributed") == "PyTorchJob"
+        assert kind_of_runtime("jax-distributed") == "JAXJob"
         with pytest.raises(NotSupported):
-            function_manifest(work, image="i", runtime="deepspeed-x")
+            kind_of_runtime("deepspeed-x")
 
     def test_no_image(self) -> None:
         with pytest.raises(Invalid, match="no image"):
@@ -121,7 +123,7 @@ class TestCluster:
         job = client.train(trainer=CustomTrainer(), runtime="torch-distributed", name="x")
         assert job.manifest["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] == 1
         with pytest.raises(NotSupported):
-            client.train(name="x", model_provider_parameters=None)
+            client.train(name="x", model_provider_parameters={})
 
     def test_names_of_kubeflow(self, api: ApiServer, client: TrainingClient) -> None:
         conditions = [{"type": "Created", "status": "True"}, {"type": "Succeeded", "status": "True"}]

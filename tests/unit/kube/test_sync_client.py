@@ -286,6 +286,14 @@ class TestRequests:
             pass
 
 
+def test_a_request_that_outlives_the_client_leaves_no_connection(write: Write) -> None:
+    """A thread may be in the middle of one when another closes the client."""
+    with serving([(200, b"1")]) as server, client(write({}, {"server": _address(server)})) as made:
+        made.close()
+        assert [made.call("GET", "/x") for _ in range(2)] == [b"1", b"1"]
+        assert server.connections == 2
+
+
 def _hang_up(handler: BaseHTTPRequestHandler) -> None:
     handler.close_connection = True
     handler.connection.shutdown(socket.SHUT_RDWR)

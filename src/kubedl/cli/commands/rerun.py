@@ -91,7 +91,7 @@ def _send(client: "TrainingClient", job: "Job", manifest: dict[str, Any], flags:
     from kubedl.client import rerunning
 
     if not flags["replace"] or flags["dry_run"] == "server":
-        return rerunning.create_free(client, _named(job, manifest, flags), dry_run=flags["dry_run"] == "server")
+        return client.create_free_job(_named(job, manifest, flags), dry_run=flags["dry_run"] == "server")
     if not flags["yes"] and not job.is_finished:
         if not sys.stdin.isatty():
             raise click.UsageError(
@@ -99,7 +99,7 @@ def _send(client: "TrainingClient", job: "Job", manifest: dict[str, Any], flags:
             )
         click.confirm(f"{job.name} has not ended. Delete it and start anew?", abort=True, err=True)
     client.create_job(rerunning.renamed(copy.deepcopy(manifest), rerunning.unlikely_name(job)), dry_run=True)
-    return rerunning.replace(client, job, manifest)
+    return client.replace_job(job, manifest)
 
 
 def _print_manifest(manifest: dict[str, Any], output: str | None) -> None:

@@ -36,9 +36,9 @@ def command(  # noqa: PLR0913, PLR0917 - a parameter for each flag
     printer = LogPrinter(settings.terminal(), timestamps=timestamps)
     options = LogOptions(container, tail, since, previous)
     with settings.client() as client:
-        logs = client.service_logs(name, predictor)
+        logs = client.service_logs(name, predictor, follow=follow, options=options, on_note=printer.note)
         try:
-            for line in (logs.follow if follow else logs.read)(options, printer.note):
+            for line in logs:
                 printer.write(line, at_once=follow)
         except KeyboardInterrupt:
             return INTERRUPTED
