@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Object = dict[str, Any]
 JOB, PODS = "job", "pods"
 ROOM = 1000  # states that wait for the caller
-PAUSE = 1.0  # seconds after which a watch that waits for room looks whether anybody takes more
+PAUSE = 1.0  # seconds after which a watch that waits for room looks whether the caller takes more
 
 
 class JobState(NamedTuple):

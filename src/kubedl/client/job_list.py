@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 ChangeType = Literal["ADDED", "MODIFIED", "DELETED"]
 FOREVER = float("inf")
 ROOM = 1000  # batches that wait for the caller
-PAUSE = 1.0  # seconds after which a work that waits for room looks whether anybody takes more
+PAUSE = 1.0  # seconds after which a work that waits for room looks whether the caller takes more
 
 
 class JobChange(NamedTuple):

@@ -214,6 +214,7 @@ class _Connection(asyncio.Protocol):
         while True:
             if part := self._body.take(self._arrived):
                 yield part
+                continue  # more may have arrived since, and the server may have closed the connection after it
             if self._body.complete:
                 return
             async with asyncio.timeout(silence):

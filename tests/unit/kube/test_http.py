@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kubedl.kube import http
 from kubedl.kube.http import Pool
 from kubedl.kube.http_parser import LARGEST_HEAD, ConnectionBrokenError
 
@@ -229,6 +230,33 @@ async def test_a_stream_brings_all_that_arrived_and_ends_with_the_server() -> No
         async with pool.stream("/x", "", 5) as (head, parts):
             assert head.status == 200
             assert [part async for part in parts] == [b"hello\r\n world"]
+
+
+async def test_what_arrives_while_a_part_is_read_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server sends the rest and closes the connection before the next part is asked for."""
+    taken, lost = asyncio.Event(), asyncio.Event()
+    connection_lost = http._Connection.connection_lost  # noqa: SLF001
+
+    def tell(self: http._Connection, error: Exception | None) -> None:
+        connection_lost(self, error)
+        lost.set()
+
+    monkeypatch.setattr(http._Connection, "connection_lost", tell)  # noqa: SLF001
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n")
+        await taken.wait()
+        writer.write(b"3\r\ntwo\r\n0\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(talk, "127.0.0.1", 0) as listening:
+        pool = Pool(f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}", None, "", sockets=2)
+        async with pool.stream("/x", "", 5) as (_, parts):
+            assert await anext(parts) == b"one"
+            taken.set()
+            await asyncio.wait_for(lost.wait(), 5)
+            assert [part async for part in parts] == [b"two"]
 
 
 async def test_a_silent_stream_is_an_error() -> None:
