@@ -37,7 +37,7 @@ def exit_code_of(
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that nothing is written at exit
         return 0
     except RuntimeError as error:
-        _print_failure(error, debug="--debug" in arguments)
+        print_failure(error, debug="--debug" in arguments)
         return REFUSED
     return result if isinstance(result, int) else 0
 
@@ -92,25 +92,21 @@ def _similar(error: click.NoSuchOption) -> list[str]:
     return [f"{name}   ({known[name]})" for name in close]
 
 
-def code_of_job(run: Callable[[], object]) -> int:
-    """Run what ends with a job, and return the exit code of that. Errors are printed."""
+def code_of_job(run: Callable[[], object], on_error: Callable[[RuntimeError], None] | None = None) -> int:
+    """Run what ends with a job, and return the exit code of that. Errors are printed, or told to `on_error`."""
     from kubedl.client.errors import JobFailed, KubedlError, WaitTimeout  # noqa: PLC0415
 
     try:
         run()
-    except JobFailed as error:
-        _print_failure(error)
-        return error.exit_code or REFUSED
-    except WaitTimeout as error:
-        _print_failure(error)
-        return TIMED_OUT
     except KubedlError as error:
-        _print_failure(error)
-        return OWN_FAILURE
+        (on_error or print_failure)(error)
+        if isinstance(error, JobFailed):
+            return error.exit_code or REFUSED
+        return TIMED_OUT if isinstance(error, WaitTimeout) else OWN_FAILURE
     return 0
 
 
-def _print_failure(error: RuntimeError, *, debug: bool = False) -> None:
+def print_failure(error: RuntimeError, *, debug: bool = False) -> None:
     """Print an error of the client; any other one is a defect, and raised."""
     from kubedl.client.errors import KubedlError  # noqa: PLC0415 - only if something failed
 

@@ -36,17 +36,43 @@ class Waiting:
     code: int = failures.OWN_FAILURE
 
 
+class Voice:
+    """What threads say, until the command has what it waits for: one that goes on then says nothing."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._is_over = False
+
+    def say(self, text: str) -> None:
+        """Print a line to standard error."""
+        self.do(lambda: click.echo(text, err=True))
+
+    def do(self, speak: Callable[[], None]) -> None:
+        """Call what prints."""
+        with self._lock:
+            if not self._is_over:
+                speak()
+
+    def end(self) -> None:
+        """Let nothing be said any more."""
+        with self._lock:
+            self._is_over = True
+
+
 def wait_for_all(settings: Settings, names: Sequence[str], wanted: Waited) -> int:
     """Wait for jobs, and return the highest exit code; with `any_of`, that of the first job."""
     answers: queue.Queue[Waiting] = queue.Queue()
+    voice = Voice()
     with settings.client() as client:
         for name in names:
-            arguments = (client, Waiting(name), wanted, len(names) == 1, answers.put)
+            arguments = (client, Waiting(name), wanted, len(names) == 1, voice, answers.put)
             threading.Thread(target=_wait_in_thread, args=arguments, daemon=True).start()
         try:
             ended = [answers.get() for _ in (names[:1] if wanted.any_of else names)]
         except KeyboardInterrupt:
             return detached(names)
+        finally:
+            voice.end()
     if wanted.form:
         from kubedl.cli.outputs import results  # noqa: PLC0415 - people read text
         from kubedl.cli.structured import print_object  # noqa: PLC0415
@@ -56,19 +82,24 @@ def wait_for_all(settings: Settings, names: Sequence[str], wanted: Waited) -> in
 
 
 def _wait_in_thread(
-    client: TrainingClient, waiting: Waiting, wanted: Waited, is_only: bool, done: Callable[[Waiting], None]
+    client: TrainingClient,
+    waiting: Waiting,
+    wanted: Waited,
+    is_only: bool,
+    voice: Voice,
+    done: Callable[[Waiting], None],
 ) -> None:
     def run() -> None:
         if wanted.shows_phases and is_only:
             from kubedl.cli.live_phases import wait_with_phases  # noqa: PLC0415 - `wait` needs none
 
             waiting.job = job = wait_with_phases(client, waiting.name, wanted.timeout, lambda job: _keep(waiting, job))
-            click.echo(ending(job), err=True)
+            voice.say(ending(job))
         else:
-            wait_for(client, waiting, wanted.state, wanted.timeout)
+            wait_for(client, waiting, wanted.state, wanted.timeout, voice)
 
     try:
-        waiting.code = failures.code_of_job(run)
+        waiting.code = failures.code_of_job(run, lambda error: voice.do(lambda: failures.print_failure(error)))
     finally:
         done(waiting)
 
@@ -77,27 +108,29 @@ def _keep(waiting: Waiting, job: Job) -> None:
     waiting.job = job
 
 
-def wait_for(client: TrainingClient, waiting: Waiting, state: str, timeout: float | None) -> Job:
+def wait_for(client: TrainingClient, waiting: Waiting, state: str, timeout: float | None, voice: Voice) -> Job:
     """Wait for one job; every change is a line on standard error."""
-    changes = Changes()
+    changes = Changes(voice.say)
     callbacks = (changes.say, lambda job: _keep(waiting, job))
     waiting.job = job = client.wait_for_job_status(waiting.name, (state,), timeout=timeout, callbacks=callbacks)
     if job.is_succeeded:
-        click.echo(ending(job), err=True)
+        voice.say(ending(job))
     return job
 
 
 class Changes:
     """Says what is new about a job: a line with the time, so that the log of a pipeline reads well."""
 
-    def __init__(self) -> None:
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._tell = say
         self._said: tuple[str, ...] = ()
 
     def say(self, job: Job) -> None:
         """Print a line if state, readiness or message have changed; the end is told by others."""
         news = (job.state or "Created", str(job.status.get("ready") or ""), job.message)
         if news != self._said and not job.is_finished:
-            click.echo(printable(f"{datetime.now():%H:%M:%S} {job.name} {' '.join(filter(None, news))}"), err=True)  # noqa: DTZ005 - the person's clock
+            now = f"{datetime.now():%H:%M:%S}"  # noqa: DTZ005 - the person's clock
+            self._tell(printable(f"{now} {job.name} {' '.join(filter(None, news))}"))
         self._said = news
 
 

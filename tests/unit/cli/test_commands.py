@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from tests.unit.cli.conftest import Run
-from tests.unit.client.api_server import ApiServer, ended
+from tests.unit.client.api_server import ApiServer, ended, until
 
 DONE = {"state": "Succeeded", "conditions": [{"type": "Succeeded", "status": "True"}]}
 FAILED = {"state": "Failed", "message": "worker 1 failed", "conditions": [{"type": "Failed", "status": "True"}]}
@@ -63,12 +63,29 @@ class TestWait:
         api.job("slow", status={"state": "Queuing"})
         assert run("wait", "good", "slow", "--any").code == 0
 
+    def test_a_job_that_is_no_longer_waited_for_is_not_told(
+        self, run: Run, api: ApiServer, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """The thread that waits for the other job goes on when the first has ended."""
+        before = _waits()
+        api.job("good", status=DONE)
+        slow = api.job("slow", status={"state": "Queuing"})
+        assert run("wait", "good", "slow", "--any").code == 0
+        until("a watch", lambda: any(call.query.get("watch") and "slow" in str(call.query) for call in api.calls))
+        api.put(slow, {**api.objects[slow], "status": FAILED})
+        until("the end of the thread", lambda: not _waits() - before)
+        assert capsys.readouterr().err == ""
+
     def test_changes_are_lines_with_a_time(self, run: Run, api: ApiServer) -> None:
         path = api.job("bert", status={"state": "Queuing", "ready": "0/2", "message": "3rd in line"})
         threading.Timer(0.1, lambda: api.put(path, {**api.objects[path], "status": DONE})).start()
         first, last = run("wait", "bert").err.splitlines()
         assert first[8:] == " bert Queuing 0/2 3rd in line"
         assert last == "pytorchjob/bert succeeded"
+
+
+def _waits() -> set[threading.Thread]:
+    return {thread for thread in threading.enumerate() if "_wait_in_thread" in thread.name}
 
 
 class TestLogs:
