@@ -20,7 +20,7 @@ PYTHONS = ("3.11", "3.13")
 SOURCES = ("src", "pyproject.toml", "README.md", "LICENSE")
 UV = (sys.executable, "-m", "uv")
 EXTRAS = "operator,history,console,tuning"
-PROCESSES = ("operator", "packer", "loader", "recorder", "smoke-test")
+PROCESSES = ("operator", "packer", "loader", "recorder", "smoke-test", "pipeline-step")
 FIRST_LINE = "Usage: kubedl"
 # Rich, which draws on a terminal, and what it brings are written in Python.
 EXPECTED = frozenset(("click", "msgspec", "pyyaml", "rich", "markdown-it-py", "mdurl", "pygments"))

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 PROCESSES = {
     "operator": "kubedl.entrypoints.operator",
     "packer": "kubedl.entrypoints.packer",
+    "pipeline-step": "kubedl.entrypoints.pipeline_step",
     "loader": "kubedl.entrypoints.loader",
     "recorder": "kubedl.entrypoints.recorder",
     "smoke-test": "kubedl.entrypoints.smoke_test",
