@@ -76,7 +76,9 @@ class LazyGroup(click.Group):
             formatter.write_dl(records)
 
 
-def group(name: str, text: str, module: str, commands: Mapping[str, str]) -> LazyGroup:
+def group(
+    name: str, text: str, module: str, commands: Mapping[str, str], hidden_commands: Listed | None = None
+) -> LazyGroup:
     """Return a group of commands that stand in one module, each under its own name with `_command` behind it."""
     listed = {word: (f"{module}:{word.replace('-', '_')}_command", help_) for word, help_ in commands.items()}
     return LazyGroup(
@@ -86,4 +88,5 @@ def group(name: str, text: str, module: str, commands: Mapping[str, str]) -> Laz
         options_metavar="",
         params=global_options(),
         sections={"Commands": listed},
+        hidden_commands=hidden_commands,
     )

@@ -45,7 +45,11 @@ COMMANDS: dict[str, Listed] = {
         "version": (f"{_PLACE}.version", "Print the version"),
     },
 }
-HIDDEN: Listed = {"whoami": (f"{_PLACE}.whoami", "Say who the server takes you for")}
+HIDDEN: Listed = {
+    "whoami": (f"{_PLACE}.whoami", "Say who the server takes you for"),
+    "scalein": (f"{_PLACE}.arena_words:scalein", "As Arena writes it"),
+    "scaleout": (f"{_PLACE}.arena_words:scaleout", "As Arena writes it"),
+}
 ALIASES = {"ls": "list", "log": "logs", "del": "delete"}
 
 kubedl = LazyGroup(

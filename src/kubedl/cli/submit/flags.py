@@ -30,7 +30,7 @@ class JobFlags:
     """Their values, by the names of the flags."""
 
     name: str
-    image: str
+    image: str | None = None
     command: tuple[str, ...] = ()
     workers: int = 1
     gpus: int | None = None
@@ -71,6 +71,7 @@ class JobFlags:
     sync_mode: str | None = None
     sync_source: str | None = None
     sync_branch: str | None = None
+    sync_revision: str | None = None  # only by Arena's variable
     sync_secret: str | None = None
     sync_image: str | None = None
     model_name: str | None = None
@@ -124,7 +125,7 @@ def sending_options() -> list[click.Parameter]:
 def _container_options() -> list[click.Parameter]:
     return [
         click.Option(["--name"], required=True, metavar="NAME", help="Name of the job."),
-        click.Option(["--image"], required=True, metavar="IMAGE", help="Image of all replicas."),
+        click.Option(["--image"], metavar="IMAGE", help="Image of all replicas that have none of their own."),
         click.Option(["--gpus"], type=click.IntRange(0), metavar="N", help="GPUs (nvidia.com/gpu) of each replica."),
         _many("--device", "NAME=COUNT", "Other devices of each replica, such as amd.com/gpu=8."),
         click.Option(["--cpu"], metavar="QUANTITY", help="CPUs of each replica, requested and at most."),
