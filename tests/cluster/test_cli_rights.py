@@ -54,7 +54,7 @@ def _knows(cluster: Cluster, name: str) -> bool:
     return any(KIND in (rule.get("apiGroups") or ()) for rule in rules)
 
 
-READING = (
+READING: tuple[tuple[str, ...], ...] = (
     ("list",),
     ("list", "-o", "json"),
     ("get", "bert"),
@@ -67,7 +67,7 @@ READING = (
     ("logs", "bert", "--tail", "1"),
 )
 BASE = ("--image", "none", "--toleration", "all", "--workers", "2")
-WRITING = (
+WRITING: tuple[tuple[str, ...], ...] = (
     ("suspend", "bert"),
     ("scale", "bert", "--workers", "1", "-y"),
     ("resume", "bert"),

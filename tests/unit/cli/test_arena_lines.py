@@ -133,3 +133,11 @@ def test_an_image_for_each_role_is_enough(capsys: pytest.CaptureFixture[str]) ->
     assert {role["template"]["spec"]["containers"][0]["image"] for role in roles.values()} == {"w"}
     assert command.main([*words, "--ps=1"]) == 2
     assert capsys.readouterr().err.startswith("error: no --image\n")
+
+
+def test_a_registry_without_tls(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["submit", "tf", "--name=n", "--image=i", "--dry-run", "--model-insecure"]
+    assert command.main(words) == 2
+    assert "--model-insecure needs --model-name" in capsys.readouterr().err
+    assert command.main([*words, "--model-name=m", "--model-repo=r/m", "--model-storage=c"]) == 0
+    assert yaml.safe_load(capsys.readouterr().out)["spec"]["modelVersion"]["registry"] == {"insecure": True}

@@ -77,6 +77,7 @@ class JobFlags:
     model_name: str | None = None
     model_repo: str | None = None
     model_storage: str | None = None
+    model_insecure: bool = False
     tensorboard: bool = False
     tensorboard_image: str | None = None
     logdir: str | None = None
@@ -204,6 +205,7 @@ def _addon_options() -> list[click.Parameter]:
         click.Option(["--model-name"], metavar="NAME", help="Model to make a version of when the job succeeds."),
         click.Option(["--model-repo"], metavar="REPOSITORY", help="Repository of the model image."),
         click.Option(["--model-storage"], metavar="CLAIM[/PATH]", help="Claim that the model is written to."),
+        click.Option(["--model-insecure"], is_flag=True, help="Its registry has no TLS, or nobody signs for it."),
         click.Option(["--tensorboard"], is_flag=True, help="Start a TensorBoard beside the job."),
         click.Option(["--tensorboard-image"], metavar="IMAGE", help="Its image."),
         click.Option(["--logdir"], metavar="PATH", help="Its logs, in a volume of the job."),

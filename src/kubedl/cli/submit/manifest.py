@@ -98,8 +98,14 @@ def _addons(flags: JobFlags) -> Part:
             "modelName": flags.model_name,
             "imageRepo": flags.model_repo,
             "storage": values.model_storage(str(flags.model_storage)),
-        }
-    _needs("--model-name", flags.model_name, model_repo=flags.model_repo, model_storage=flags.model_storage)
+        } | ({"registry": {"insecure": True}} if flags.model_insecure else {})
+    _needs(
+        "--model-name",
+        flags.model_name,
+        model_repo=flags.model_repo,
+        model_storage=flags.model_storage,
+        model_insecure=flags.model_insecure,
+    )
     if flags.tensorboard:
         _check_logs(flags)
         found["tensorBoard"] = given(logDir=flags.logdir, image=flags.tensorboard_image)
