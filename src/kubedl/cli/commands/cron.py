@@ -23,7 +23,9 @@ command = group(
         "run": "Start a run now",
         "delete": "Delete crons and their runs",
     },
-    dict.fromkeys(("tfjob", "tf"), ("kubedl.cli.commands.arena_words:cron_tfjob", "As Arena writes it")),
+    hidden_commands=dict.fromkeys(
+        ("tfjob", "tf"), ("kubedl.cli.commands.arena_words:cron_tfjob", "As Arena writes it")
+    ),
 )
 NAMES = click.argument("names", metavar="CRON...", nargs=-1, required=True)
 
