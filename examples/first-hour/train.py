@@ -13,15 +13,15 @@ from torch.nn.parallel import DistributedDataParallel
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--steps", type=int, default=300)
+    parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("--points", type=Path, default=Path("points.json"))
     options = parser.parse_args()
+    table = torch.tensor(json.loads(options.points.read_text()))
 
     distributed.init_process_group("gloo")  # finds the others by variables that KubeDL sets
     rank, world = distributed.get_rank(), distributed.get_world_size()
     print(f"rank {rank} of {world}", flush=True)
 
-    table = torch.tensor(json.loads(options.points.read_text()))
     mine = table[rank::world]
     model = DistributedDataParallel(torch.nn.Linear(1, 1))
     optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
@@ -30,7 +30,7 @@ def main() -> None:
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        if step % 100 == 0:
+        if step % 250 == 0:
             print(f"step {step} loss {loss.item():.3f}", flush=True)
 
     if rank == 0 and "KUBEDL_MODEL_PATH" in os.environ:
