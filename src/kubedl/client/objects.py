@@ -42,6 +42,7 @@ CLUSTER_QUEUES = Resource("cluster queue", "clusterqueues", "kueue.x-k8s.io/v1be
 WORKLOADS = Resource("workload", "workloads", "kueue.x-k8s.io/v1beta2")
 NODES = Resource("node", "nodes", "", namespaced=False)
 PODS = Resource("pod", "pods", "")
+SERVICES = Resource("Service", "services", "")
 LEASES = Resource("lease", "leases", "coordination.k8s.io/v1")
 POD_METRICS = Resource("pod metrics", "pods", "metrics.k8s.io/v1beta1")
 

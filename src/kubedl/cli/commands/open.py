@@ -8,8 +8,11 @@ from kubedl.cli.settings import Settings, declare
 TENSORBOARD = 6006
 
 
-@declare("open", short_help="Forward a port of a job or its TensorBoard")
-@click.argument("name", metavar="JOB", type=JobName())
+SERVICE = ("serve/", "inference/")
+
+
+@declare("open", short_help="Forward a port of a job, its TensorBoard, or a service")
+@click.argument("name", metavar="JOB|serve/SERVICE", type=JobName())
 @click.option(
     "--port", type=click.IntRange(1, 65535), metavar="N", help="Port of a replica; by default the TensorBoard."
 )
@@ -18,9 +21,14 @@ TENSORBOARD = 6006
     "--local-port", type=click.IntRange(1, 65535), metavar="N", help="Port of this machine; default the same."
 )
 def command(settings: Settings, name: str, port: int | None, replica: str | None, local_port: int | None) -> int:
-    """Forward a port of this machine to a job's TensorBoard, or to a port of a replica, and print the address."""
+    """Forward a port of this machine and print the address.
+
+    Of a job, it is that of its TensorBoard, or --port of a replica; of a service, that of its servers.
+    """
     from kubedl.cli.kubectl import forward, running_pods
 
+    if name.startswith(SERVICE):
+        return _open_service(settings, name.partition("/")[2], port, local_port)
     if port is None:
         with settings.client() as client:
             job = client.get_job(name)
@@ -28,3 +36,15 @@ def command(settings: Settings, name: str, port: int | None, replica: str | None
             raise click.UsageError(f"{job.name} has no TensorBoard\nnext  --port N of a replica")
         return forward(settings, f"service/{job.name}-tensorboard-0", TENSORBOARD, local_port or TENSORBOARD)
     return forward(settings, f"pod/{running_pods(settings, name, replica)[0]}", port, local_port or port)
+
+
+def _open_service(settings: Settings, name: str, port: int | None, local_port: int | None) -> int:
+    """Forward a port of a service; this machine's is the same, or 8080 for one that only root may open."""
+    from kubedl.cli.kubectl import forward
+    from kubedl.client.objects import INFERENCES, SERVICES
+
+    with settings.client() as client:
+        client.objects.get(INFERENCES, name)  # says which command lists services, if there is none
+        ports = client.objects.get(SERVICES, name)["spec"]["ports"]
+    chosen = port or int(ports[0]["port"])
+    return forward(settings, f"service/{name}", chosen, local_port or (chosen if chosen >= 1024 else 8080))
