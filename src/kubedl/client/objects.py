@@ -83,6 +83,13 @@ class Objects:
         """Return one object; raises NotFound with the command that lists those that there are."""
         return self._send("GET", resource, name, f"get {resource.word} {name}")
 
+    def get_if_there(self, resource: Resource, name: str) -> Object | None:
+        """Return one object, or None."""
+        try:
+            return self.get(resource, name)
+        except NotFound:
+            return None
+
     def create(self, resource: Resource, body: Mapping[str, Any], *, dry_run: bool = False) -> Object:
         """Create an object; with `dry_run`, only let the server check it."""
         what = f"create {resource.word} {body['metadata']['name']}"

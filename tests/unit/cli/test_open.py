@@ -22,11 +22,23 @@ def handed_over(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 )
 def test_a_service(run: Run, api: ApiServer, handed_over: list[list[str]], flags: tuple[str, ...], ports: str) -> None:
     api.put(f"{INFERENCES}/line", {"spec": {}})
-    api.put("/api/v1/namespaces/team/services/line", {"spec": {"ports": [{"name": "http", "port": 80}]}})
+    owner = {"ownerReferences": [{"kind": "Inference"}]}
+    ports_of = {"ports": [{"name": "http", "port": 80}]}
+    api.put("/api/v1/namespaces/team/services/line", {"metadata": owner, "spec": ports_of})
     run("open", "serve/line", *flags)
     (words,) = handed_over
     assert words[0] == "/bin/kubectl"
     assert words[-3:] == ["port-forward", "service/line", ports]
+
+
+def test_the_service_of_a_job_of_the_same_name_is_not_taken(
+    run: Run, api: ApiServer, handed_over: list[list[str]]
+) -> None:
+    api.put(f"{INFERENCES}/line", {"spec": {"predictors": [{"name": "main"}]}})
+    for name in ("line", "line-main"):
+        api.put(f"/api/v1/namespaces/team/services/{name}", {"spec": {"ports": [{"port": 8080}]}})
+    run("open", "serve/line")
+    assert handed_over[0][-3:] == ["port-forward", "service/line-main", "8080:8080"]
 
 
 def test_a_service_that_does_not_exist(run: Run, handed_over: list[list[str]]) -> None:

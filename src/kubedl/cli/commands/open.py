@@ -1,5 +1,7 @@
 """`kubedl open`."""
 
+from typing import Any
+
 import click
 
 from kubedl.cli.completing import JobName
@@ -44,7 +46,15 @@ def _open_service(settings: Settings, name: str, port: int | None, local_port: i
     from kubedl.client.objects import INFERENCES, SERVICES
 
     with settings.client() as client:
-        client.objects.get(INFERENCES, name)  # says which command lists services, if there is none
-        ports = client.objects.get(SERVICES, name)["spec"]["ports"]
-    chosen = port or int(ports[0]["port"])
-    return forward(settings, f"service/{name}", chosen, local_port or (chosen if chosen >= 1024 else 8080))
+        predictors = client.objects.get(INFERENCES, name)["spec"].get("predictors") or [{"name": ""}]
+        target = name
+        found = client.objects.get_if_there(SERVICES, name)
+        if found is None or not _is_of_service(found):  # a job of the same name has it
+            target = f"{name}-{predictors[0]['name']}"
+            found = client.objects.get(SERVICES, target)
+    chosen = port or int(found["spec"]["ports"][0]["port"])
+    return forward(settings, f"service/{target}", chosen, local_port or (chosen if chosen >= 1024 else 8080))
+
+
+def _is_of_service(found: dict[str, Any]) -> bool:
+    return any(owner.get("kind") == "Inference" for owner in found["metadata"].get("ownerReferences") or ())
