@@ -28,7 +28,7 @@ COMMANDS: dict[str, Listed] = {
         "delete": (f"{_PLACE}.delete", "Delete jobs"),
         "attach": (f"{_PLACE}.attach", "Open a shell in a replica"),
         "exec": (f"{_PLACE}.exec", "Run a command in a replica, or in all"),
-        "open": (f"{_PLACE}.open", "Forward a port of a job or its TensorBoard"),
+        "open": (f"{_PLACE}.open", "Open the console in a browser, or forward a port of a job"),
     },
     "Models and services": {
         "model": (f"{_PLACE}.model", "list, get, lineage, build, delete"),
