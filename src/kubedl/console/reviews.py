@@ -61,6 +61,7 @@ class TokenReviews:
 
     client: Client
     clock: Callable[[], float]
+    known_seconds: float = KNOWN_SECONDS
     _known: dict[bytes, tuple[Person | None, float]] = field(default_factory=dict)
 
     async def person(self, token: str) -> Person | None:
@@ -76,7 +77,7 @@ class TokenReviews:
         if len(self._known) >= MOST_TOKENS:
             self._known = {one: value for one, value in self._known.items() if now < value[1]}
         if len(self._known) < MOST_TOKENS:
-            self._known[key] = person, now + (KNOWN_SECONDS if person is not None else REFUSED_SECONDS)
+            self._known[key] = person, now + (self.known_seconds if person is not None else REFUSED_SECONDS)
         return person
 
 

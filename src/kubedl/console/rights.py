@@ -122,7 +122,7 @@ class Rights:
         allowed = await self.review(caller, question)
         if len(self._answers) >= MOST_ANSWERS:
             self._forget()
-        until = asked_at + (self.yes_seconds if allowed else self.no_seconds)
+        until = asked_at + (self.yes_seconds if allowed else min(self.no_seconds, self.yes_seconds))
         self._answers[caller.person, question] = _Answer(allowed, until)
         return allowed
 

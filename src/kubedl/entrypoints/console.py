@@ -23,11 +23,11 @@ from kubedl.console.assets import Assets
 from kubedl.console.cache import Cache
 from kubedl.console.feed import Feed
 from kubedl.console.journal import Journal
-from kubedl.console.kinds import PODS, grants, job_resources
+from kubedl.console.kinds import PODS, job_resources
 from kubedl.console.pages import Pages
 from kubedl.console.people import Caller
 from kubedl.console.reviews import TokenReviews, access_review, own_access_review, who_am_i
-from kubedl.console.rights import Question, Review, Rights
+from kubedl.console.rights import YES_SECONDS, Question, Review, Rights
 from kubedl.console.server import Console, serve
 from kubedl.console.sessions import KeyFileError, OneTimeCode, Seal, Tries, key_from
 from kubedl.entrypoints.process import configure_log, until_signalled
@@ -42,7 +42,6 @@ from kubedl.runtime.metrics import Metrics
 
 ADDRESS = "127.0.0.1:8443"
 LOG_LEVELS = ("debug", "info", "warning", "error")
-GRANTS = grants()
 
 log = structlog.get_logger()
 
@@ -80,6 +79,12 @@ def parser() -> argparse.ArgumentParser:
         default="",
         help="file with 32 bytes as base64 that encrypt sign-ins of mode token (default: a new key for each process)",
     )
+    parser.add_argument(
+        "--rights-seconds",
+        type=float,
+        default=YES_SECONDS,
+        help="seconds for which an answer about a token or a right is remembered, at most 55",
+    )
     parser.add_argument("--browser", action="store_true", help="mode local: open the browser")
     parser.add_argument(
         "--log-format", choices=("json", "console"), default="json", help="log format; console is for terminals"
@@ -106,7 +111,8 @@ async def until_signalled_console(options: argparse.Namespace) -> None:
 async def _shared(options: argparse.Namespace, identity: Credentials, client: Client, metrics: Metrics) -> None:
     """Serve many people, with the account of the console for the cache and their tokens for all else."""
     clock = asyncio.get_running_loop().time
-    reviews, server = TokenReviews(client, clock), identity.without_identity()
+    reviews = TokenReviews(client, clock, _rights_seconds(options))
+    server = identity.without_identity()
     access: Access = ProxyAccess(reviews, server)
     if options.mode == "token":
         access = TokenAccess(reviews, server, Seal(key_from(options.session_key_file), time.time), Tries(clock))
@@ -137,9 +143,14 @@ async def _local(options: argparse.Namespace, identity: Credentials, client: Cli
 def _console(options: argparse.Namespace, cache: Cache, access: Access, review: Review) -> Console:
     clock = asyncio.get_running_loop().time
     feed = Feed(cache.stores, Journal(clock))
-    pages = Pages(cache.stores, feed, Rights(review, clock), partial(datetime.now, UTC))
+    pages = Pages(cache.stores, feed, Rights(review, clock, _rights_seconds(options)), partial(datetime.now, UTC))
     local = access.mode == "local"
     return Console(access, pages, Assets(), cache.silent_seconds, options.cluster, VERSION, loopback_only=local)
+
+
+def _rights_seconds(options: argparse.Namespace) -> float:
+    """Return how long answers are remembered; never longer than a minute allows, whatever was asked for."""
+    return float(min(max(options.rights_seconds, 0.0), YES_SECONDS))
 
 
 async def _scope(caller: Caller) -> str:
