@@ -76,7 +76,10 @@ export function inOrder(rows: readonly JobRow[]): JobRow[] {
   return [...rows].sort(
     (a, b) =>
       look(a.state).order - look(b.state).order ||
-      (b.created ?? "").localeCompare(a.created ?? "") ||
-      a.uid.localeCompare(b.uid),
+      compare(b.created ?? "", a.created ?? "") ||
+      compare(a.uid, b.uid),
   );
 }
+
+/** By code points, which for times of the server is by time; comparing as people would takes ten times as long. */
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -8,6 +8,7 @@ import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 from kubedl.console.journal import Place
@@ -90,7 +91,7 @@ class Rights:
         task = self._asking.get(key)
         if task is None:
             task = self._asking[key] = asyncio.ensure_future(self._ask(caller, question))
-            task.add_done_callback(lambda _: self._asking.pop(key, None))
+            task.add_done_callback(partial(self._answered, key))
         return await asyncio.shield(task)
 
     async def list_in(self, caller: Caller, name: str, namespace: str) -> bool:
@@ -125,6 +126,11 @@ class Rights:
         until = asked_at + (self.yes_seconds if allowed else min(self.no_seconds, self.yes_seconds))
         self._answers[caller.person, question] = _Answer(allowed, until)
         return allowed
+
+    def _answered(self, key: tuple[Person, Question], task: "asyncio.Task[bool]") -> None:
+        self._asking.pop(key, None)
+        if not task.cancelled():
+            task.exception()  # whoever still waits raises it; if nobody does, it is no bug
 
     def _forget(self) -> None:
         """Drop what is out of date; if that is not enough, everything."""

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from kubedl.console.people import is_token
+from kubedl.console.people import Caller, Person, is_token
 from kubedl.console.sessions import KeyFileError, OneTimeCode, Seal, TokenTooLongError, Tries, key_from
-from tests.unit.console.world import KEY, Clock
+from tests.unit.console.world import KEY, SERVER, Clock
 
 
 def test_a_cookie_returns_its_token_for_eight_hours() -> None:
@@ -73,6 +73,11 @@ def test_ten_failed_tries_a_minute_are_enough() -> None:
 def test_what_could_add_a_header_is_not_a_token(text: str) -> None:
     """Tokens are sent to the API server in a request's head."""
     assert not is_token(text)
+
+
+def test_a_token_is_not_printed_with_its_owner() -> None:
+    """So that no log and no error has one."""
+    assert "secret" not in repr(Caller(Person("ada"), SERVER.with_token("secret")))
 
 
 def test_a_key_file_has_32_bytes(tmp_path: Path) -> None:
