@@ -105,6 +105,7 @@ async def test_a_part_that_may_not_be_seen_is_named(world: World) -> None:
         page = await answer.json()
         assert page["missing"] == [{"verb": "list", "resource": "pods", "namespace": "nlp"}]
         assert b"bert-worker-0" not in await answer.read()
+        assert (page["pods"], page["events"]) == ([], [])
 
 
 async def test_a_wrong_token_does_not_sign_in(world: World) -> None:

@@ -162,6 +162,17 @@ async def test_the_first_job_of_a_namespace_needs_no_new_list(world: World) -> N
         assert (frame.name, names(frame)) == ("frame", ["first"])
 
 
+async def test_the_last_job_of_a_namespace_is_gone_for_its_viewers(world: World) -> None:
+    """Also if rights are asked anew at that moment, when the namespace has no jobs any more."""
+    world.put_job("nlp", "bert")
+    viewer = Viewer(world, "ada")
+    async with viewer.stream(await viewer.cursor()) as events:
+        await anext(events)
+        world.clock.now += 6
+        world.delete_job("nlp", "bert")
+        assert (await following(events)).data["gone"] == ["uid-nlp-bert"]
+
+
 async def test_a_token_that_was_taken_back_ends_the_stream(world: World) -> None:
     """With a word, so that the page asks to sign in instead of trying again."""
     viewer = Viewer(world, "ada")
