@@ -4,12 +4,12 @@ Names of files below `assets/` contain a hash of their content, so browsers may 
 never kept.
 """
 
-import re
 from pathlib import Path
 
 from aiohttp import web
 
 from kubedl.console.safety import content_policy, new_nonce
+from kubedl.kube.bounded_regex import BoundedPattern
 
 DIRECTORY = Path(__file__).parent / "static"
 NONCE = "__CSP_NONCE__"  # what the build leaves in the page
@@ -17,7 +17,7 @@ MISSING = """<!doctype html><html lang="en"><meta charset="utf-8"><title>KubeDL 
 <body><h1>The console's pages are not built</h1>
 <p>This installation of KubeDL has no files in kubedl/console/static.</p>
 <p>Next: run <code>make console</code> in a checkout, or install a released package or image.</p></body></html>"""
-_NAME = re.compile(r"[A-Za-z0-9_.-]+")
+_NAME = BoundedPattern(r"[A-Za-z0-9_.-]+", 200)
 
 
 class Assets:

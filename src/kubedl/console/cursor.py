@@ -4,10 +4,11 @@ What could be seen is part of it because a list and the changes after it belong 
 with more rights, rows are missing that did not change; with fewer, rows are left over.
 """
 
-import re
 from typing import NamedTuple
 
-_FORM = re.compile(r"([0-9a-f]{1,32})-([0-9]{1,18})-([0-9a-f]{1,32})")
+from kubedl.kube.bounded_regex import BoundedPattern
+
+_FORM = BoundedPattern(r"([0-9a-f]{1,32})-([0-9]{1,18})-([0-9a-f]{1,32})", 84)
 
 
 class Cursor(NamedTuple):

@@ -3,12 +3,12 @@
 The API server decides whether this person may read it; the console's account has no right to logs at all.
 """
 
-import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from kubedl.console.people import Caller
 from kubedl.console.problems import RefusalError, from_api
+from kubedl.kube.bounded_regex import BoundedPattern
 from kubedl.kube.client import Client
 from kubedl.kube.errors import ApiError
 from kubedl.kube.types.core import PODS
@@ -16,7 +16,7 @@ from kubedl.kube.types.meta import ObjectKey
 
 SILENCE = 4 * 3600.0  # seconds; a training program may be quiet for long, and the browser ends the request
 MOST_LINES = 5_000
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z")
+_TIME = BoundedPattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?Z", 30)
 
 
 def parameters(container: str, known: Sequence[str], since: str, lines: str) -> dict[str, str]:

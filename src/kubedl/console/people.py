@@ -1,15 +1,14 @@
 """Who calls, and how requests are sent in their name."""
 
 import hashlib
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from kubedl.kube.bounded_regex import BoundedPattern
 from kubedl.kube.credentials import Credentials
 
 # What may stand in a bearer token (RFC 6750). Anything else could add a line to a request's head.
-_TOKEN = re.compile(r"[A-Za-z0-9\-._~+/]+=*")
-LONGEST_TOKEN = 16_384
+_TOKEN = BoundedPattern(r"[A-Za-z0-9\-._~+/]+=*", 16_384)
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class Caller:
 
 def is_token(text: str) -> bool:
     """Return whether a text can be a bearer token."""
-    return len(text) <= LONGEST_TOKEN and _TOKEN.fullmatch(text) is not None
+    return _TOKEN.fullmatch(text) is not None
 
 
 def fingerprint(token: str) -> bytes:
