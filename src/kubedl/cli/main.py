@@ -31,7 +31,7 @@ COMMANDS: dict[str, Listed] = {
         "prune": (f"{_PLACE}.prune", "Delete finished jobs, and files that no job uses"),
         "attach": (f"{_PLACE}.attach", "Open a shell in a replica"),
         "exec": (f"{_PLACE}.exec", "Run a command in a replica, or in all"),
-        "open": (f"{_PLACE}.open", "Forward a port of a job, its TensorBoard, or a service"),
+        "open": (f"{_PLACE}.open", "Open the console, or forward a port of a job or a service"),
     },
     "Models and services": {
         "model": (f"{_PLACE}.model", "list, get, lineage, build, delete"),

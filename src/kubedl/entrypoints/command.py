@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 
 PROCESSES = {
+    "console": "kubedl.entrypoints.console",
     "operator": "kubedl.entrypoints.operator",
     "packer": "kubedl.entrypoints.packer",
     "pipeline-step": "kubedl.entrypoints.pipeline_step",

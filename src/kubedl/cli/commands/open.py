@@ -8,13 +8,11 @@ from kubedl.cli.completing import JobName
 from kubedl.cli.settings import Settings, declare
 
 TENSORBOARD = 6006
-
-
 SERVICE = ("serve/", "inference/")
 
 
-@declare("open", short_help="Forward a port of a job, its TensorBoard, or a service")
-@click.argument("name", metavar="JOB|serve/SERVICE", type=JobName())
+@declare("open", short_help="Open the console, or forward a port of a job or a service")
+@click.argument("name", metavar="[JOB|serve/SERVICE]", type=JobName(), required=False)
 @click.option(
     "--port", type=click.IntRange(1, 65535), metavar="N", help="Port of a replica; by default the TensorBoard."
 )
@@ -22,11 +20,26 @@ SERVICE = ("serve/", "inference/")
 @click.option(
     "--local-port", type=click.IntRange(1, 65535), metavar="N", help="Port of this machine; default the same."
 )
-def command(settings: Settings, name: str, port: int | None, replica: str | None, local_port: int | None) -> int:
-    """Forward a port of this machine and print the address.
+@click.option("--no-browser", is_flag=True, help="Print the address of the console only.")
+def command(
+    settings: Settings,
+    name: str | None,
+    port: int | None,
+    replica: str | None,
+    local_port: int | None,
+    no_browser: bool,
+) -> int:
+    """Open the console, on this machine and with your kubeconfig, until Ctrl-C.
 
-    Of a job, it is that of its TensorBoard, or --port of a replica; of a service, that of its servers.
+    With a name, forward a port of this machine and print the address: of a job, to its TensorBoard, or to --port of a
+    replica; of a service, to its servers.
     """
+    if name is None:
+        if port is not None or replica is not None:
+            raise click.UsageError("--port and --replica need a job\nnext  kubedl open JOB --port N")
+        from kubedl.cli.local_console import run
+
+        return run(settings, local_port, browser=not no_browser)
     from kubedl.cli.kubectl import forward, running_pods
 
     if name.startswith(SERVICE):
