@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from kubedl.console.kinds import POD_LABEL, PODS, ShownPod, job_resources
-from kubedl.history.observed import EVENTS, RecordedEvent, RecordedJob
+from kubedl.history.observed import RecordedJob
+from kubedl.history.observed_pods import EVENTS, RecordedEvent
 from kubedl.kube import watch
 from kubedl.kube.client import Client
 from kubedl.kube.types.meta import ObjectKey, Resource

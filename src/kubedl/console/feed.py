@@ -15,7 +15,8 @@ from kubedl.console.cache import BY_UID, Stores
 from kubedl.console.journal import Journal, Mark, Place
 from kubedl.console.kinds import ShownPod, job_resources
 from kubedl.console.rows import job_row
-from kubedl.history.observed import RecordedEvent, RecordedJob
+from kubedl.history.observed import RecordedJob
+from kubedl.history.observed_pods import RecordedEvent
 
 FRAME = 0.25  # seconds
 

@@ -4,7 +4,8 @@ from functools import cache
 from typing import Any
 
 from kubedl.api.training import GROUP
-from kubedl.history.observed import EVENTS, RecordedJob, resource_of_jobs
+from kubedl.history.observed import RecordedJob, resource_of_jobs
+from kubedl.history.observed_pods import EVENTS
 from kubedl.kube.types.core import Pod, PodSpec
 from kubedl.kube.types.meta import Record, Resource
 from kubedl.schema.grants import FOLLOW, Grant

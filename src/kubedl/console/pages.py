@@ -15,7 +15,8 @@ from kubedl.console.problems import RefusalError, forbidden, no_such_job
 from kubedl.console.rights import Rights
 from kubedl.console.rows import condition_rows, event_rows, job_row, pod_rows
 from kubedl.console.wire import JobList, JobPage, Missing
-from kubedl.history.observed import EVENTS, RecordedJob
+from kubedl.history.observed import RecordedJob
+from kubedl.history.observed_pods import EVENTS
 from kubedl.kube.types.meta import ObjectKey
 
 WHOLE = 32_768  # characters of a message, the limit of the API

@@ -7,7 +7,8 @@ from kubedl.api.training import GROUP
 from kubedl.console.kinds import ShownPod
 from kubedl.console.wire import Condition, EventRow, JobRow, PodRow
 from kubedl.history.creator import creator
-from kubedl.history.observed import RecordedEvent, RecordedJob
+from kubedl.history.observed import RecordedJob
+from kubedl.history.observed_pods import RecordedEvent
 from kubedl.history.resource_requests import of_pod
 from kubedl.training.pod_diagnostics import diagnose
 

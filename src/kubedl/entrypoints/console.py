@@ -31,7 +31,7 @@ from kubedl.console.rights import YES_SECONDS, Question, Review, Rights
 from kubedl.console.server import Console, serve
 from kubedl.console.sessions import KeyFileError, OneTimeCode, Seal, Tries, key_from
 from kubedl.entrypoints.process import configure_log, until_signalled
-from kubedl.history.observed import EVENTS
+from kubedl.history.observed_pods import EVENTS
 from kubedl.kube import credentials
 from kubedl.kube.client import Client
 from kubedl.kube.credentials import Credentials

@@ -17,7 +17,7 @@ from kubedl.console.reviews import TokenReviews
 from kubedl.console.rights import Question, Rights
 from kubedl.console.server import Console
 from kubedl.console.sessions import Seal, Tries
-from kubedl.history.observed import EVENTS
+from kubedl.history.observed_pods import EVENTS
 from kubedl.kube import codec
 from kubedl.kube.credentials import Credentials
 
