@@ -29,7 +29,7 @@ QUICKSTART_CLUSTER := make quickstart-cluster && eval "$$(make cluster-env)"
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := help
-.PHONY: help setup generate docs screenshots quickstart quickstart-cluster lock check test test-chart test-history test-cluster test-e2e test-install test-recorder test-serving bench bench-scale images release prepare cluster cluster-env cluster-down cluster-status changelog
+.PHONY: help setup generate docs console check-console test-console screenshots quickstart quickstart-cluster lock check test test-chart test-history test-cluster test-e2e test-install test-recorder test-serving bench bench-scale images release prepare cluster cluster-env cluster-down cluster-status changelog
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9%-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +47,7 @@ $(VENV)/.installed: requirements/dev.txt
 generate: $(VENV)/.installed ## Regenerate reference pages, CRDs and RBAC
 	PYTHONPATH=src $(PYTHON) -m devtools.reference
 	PYTHONPATH=src $(PYTHON) -m devtools.generate
+	PYTHONPATH=src $(PYTHON) -m devtools.console_types
 
 # Not with --quiet: warnings that are not shown do not count as errors.
 docs: $(VENV)/.installed ## Build the site of docs/ into build/site, warnings are errors; check fences, titles, figures, links and spelling
@@ -83,6 +84,7 @@ check: $(VENV)/.installed ## Format, lint, types, layers, wording, drift of gene
 	$(PYTHON) -m devtools.lock --check
 	PYTHONPATH=src $(PYTHON) -m devtools.reference --check
 	PYTHONPATH=src $(PYTHON) -m devtools.generate --check
+	PYTHONPATH=src $(PYTHON) -m devtools.console_types --check
 
 # Compiled tests are kept for the next run: compiling all of them takes longer than many of them run.
 test: export PYTHONDONTWRITEBYTECODE :=
@@ -92,6 +94,22 @@ test: $(VENV)/.installed ## Unit tests, in virtual time (under a minute)
 test-chart: $(VENV)/.installed ## Tests of the chart with Helm and promtool, no cluster (a minute)
 	$(PYTHON) -m testbed tools $(CHART_PROGRAMS)
 	$(PYTEST) tests/chart $(PARALLEL)
+
+console/node_modules/.installed: console/package-lock.json
+	cd console && npm ci --no-audit --no-fund --loglevel=error
+	touch $@
+
+console: console/node_modules/.installed ## Build the pages of the console with Node into the package: src/kubedl/console/static
+	cd console && npx vite build --logLevel warn && node scripts/compress.mjs
+
+check-console: console/node_modules/.installed ## Types, unit tests and sizes of the console's pages; needs Node (half a minute)
+	cd console && npx tsc --noEmit && npx vitest run
+	$(MAKE) console
+
+test-console: $(VENV)/.installed console ## The console in a real Chromium, on a real control plane (a minute)
+	devtools/install-debian-packages chromium
+	$(PYTHON) -m testbed prepare
+	$(PYTEST) tests/browser
 
 test-history: $(VENV)/.installed ## Tests of the history on real PostgreSQL and MariaDB, and on SQLite (under a minute)
 	$(PYTEST) tests/history

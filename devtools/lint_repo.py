@@ -15,6 +15,8 @@ MOST_LINES = 400  # about 300 is the aim; above this a file has more than one su
 EMPTY_NAMES = re.compile(r"(^|/)(utils?|helpers?|common|misc)(\.py|/)")
 MACHINE_PATHS = re.compile(r"(?<![\w.-])/(work|root|home/\w+)/")
 ADDRESSES = re.compile(r'"resolved": *"http|^--(extra-)?index-url|url *= *"http', re.MULTILINE)
+# Command lines with paths of containers, as others wrote them.
+NO_MACHINE = ("devtools/lint_repo.py", "tests/unit/cli/arena_lines/")
 LOCKS = (".json", ".txt", ".toml", ".lock", ".sum")
 
 Rule = Callable[[str, str], Iterator[str]]
@@ -64,7 +66,7 @@ def too_long(name: str, text: str) -> Iterator[str]:
 
 def machine_path(name: str, text: str) -> Iterator[str]:
     """A path of one machine is wrong on every other."""
-    if name != "devtools/lint_repo.py":
+    if not name.startswith(NO_MACHINE):
         for number, line in enumerate(text.splitlines(), 1):
             if MACHINE_PATHS.search(line):
                 yield f"{name}:{number}: a path of one machine"

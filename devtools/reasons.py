@@ -28,7 +28,12 @@ OBJECTS = {
     "training": ("Jobs", "Workloads", ALL),
 }
 ANY = "…"  # an expression in an f-string
-READERS = ("cli/", "client/", "why/")  # packages that write no conditions and no events, and know those of others
+READERS = (
+    "console/",
+    "cli/",
+    "client/",
+    "why/",
+)  # packages that write no conditions and no events, and know those of others
 
 _WORD = re.compile(rf"{ANY}?[A-Z][A-Za-z0-9]*[a-z][A-Za-z0-9]*{ANY}?")
 # Of two methods called `event`, one has the type where the other has the reason.

@@ -1,7 +1,9 @@
 """Hands terminals and forwarded ports over to kubectl, which speaks their protocols, with the same cluster and user."""
 
+import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Sequence
 
 import click
@@ -31,12 +33,22 @@ def run_in(settings: Settings, pod: str, container: str, words: Sequence[str], *
 
 
 def forward(settings: Settings, target: str, port: int, local: int) -> int:
-    """Forward a port until Ctrl-C."""
+    """Forward a port until Ctrl-C. kubectl takes the place of this process, so that whoever ends one ends the other."""
     click.echo(f"http://localhost:{local} until Ctrl-C", err=True)
-    return _kubectl(settings, ["port-forward", target, f"{local}:{port}"])
+    command = _command(settings, ["port-forward", target, f"{local}:{port}"])
+    sys.stdout.flush()
+    os.execv(command[0], command)  # noqa: S606 - no shell
 
 
 def _kubectl(settings: Settings, words: Sequence[str]) -> int:
+    try:
+        return subprocess.run(_command(settings, words), check=False).returncode
+    except KeyboardInterrupt:
+        return 130
+
+
+def _command(settings: Settings, words: Sequence[str]) -> list[str]:
+    """Return the command of kubectl for the same cluster and user."""
     program = shutil.which("kubectl")
     if program is None:
         raise KubedlError("kubectl is not installed", "terminals and ports are handed over to it", ("install kubectl",))
@@ -53,7 +65,4 @@ def _kubectl(settings: Settings, words: Sequence[str]) -> int:
     }
     flags = [f"{flag}={value}" for flag, value in given.items() if value]
     flags += [f"--as-group={group}" for group in settings.as_group]
-    try:
-        return subprocess.run([program, *flags, *words], check=False).returncode
-    except KeyboardInterrupt:
-        return 130
+    return [program, *flags, *words]

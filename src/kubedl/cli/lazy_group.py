@@ -77,7 +77,13 @@ class LazyGroup(click.Group):
 
 
 def group(
-    name: str, text: str, module: str, commands: Mapping[str, str], elsewhere: Mapping[str, str] | None = None
+    name: str,
+    text: str,
+    module: str,
+    commands: Mapping[str, str],
+    *,
+    elsewhere: Mapping[str, str] | None = None,
+    hidden_commands: Listed | None = None,
 ) -> LazyGroup:
     """Return a group of commands that stand in one module, each under its own name with `_command` behind it.
 
@@ -93,4 +99,5 @@ def group(
         options_metavar="",
         params=global_options(),
         sections={"Commands": listed},
+        hidden_commands=hidden_commands,
     )

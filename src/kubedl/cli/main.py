@@ -31,7 +31,7 @@ COMMANDS: dict[str, Listed] = {
         "prune": (f"{_PLACE}.prune", "Delete finished jobs, and files that no job uses"),
         "attach": (f"{_PLACE}.attach", "Open a shell in a replica"),
         "exec": (f"{_PLACE}.exec", "Run a command in a replica, or in all"),
-        "open": (f"{_PLACE}.open", "Forward a port of a job or its TensorBoard"),
+        "open": (f"{_PLACE}.open", "Open the console, or forward a port of a job or a service"),
     },
     "Models and services": {
         "model": (f"{_PLACE}.model", "list, get, lineage, build, delete"),
@@ -49,7 +49,11 @@ COMMANDS: dict[str, Listed] = {
         "version": (f"{_PLACE}.version", "Print the version"),
     },
 }
-HIDDEN: Listed = {"whoami": (f"{_PLACE}.whoami", "Say who the server takes you for")}
+HIDDEN: Listed = {
+    "whoami": (f"{_PLACE}.whoami", "Say who the server takes you for"),
+    "scalein": (f"{_PLACE}.arena_words:scalein", "As Arena writes it"),
+    "scaleout": (f"{_PLACE}.arena_words:scaleout", "As Arena writes it"),
+}
 ALIASES = {"ls": "list", "log": "logs", "del": "delete"}
 
 kubedl = LazyGroup(

@@ -1,6 +1,6 @@
 """Checks of a cluster and of the caller's rights, one after the other, each with what to do about it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 State = Literal["ok", "off", "broken"]
 INSTALL = "install the chart: docs/operations/install.md"
+AGAIN = "repeat the command with --debug, which prints each request"
 JOBS = "training.kubedl.io"
 FRESH = 60.0  # seconds since the operator renewed its Lease
 # Rights of a person who trains: verb, group, resource, what does not work without it.
@@ -45,14 +46,26 @@ def run_checks(client: "TrainingClient") -> Iterator[Check]:
     yield first
     if first.state == "broken":
         return
-    for check in (_kinds, _operator, _rights):
-        yield check(client)
+    for part, check in (("kinds", _kinds), ("operator", _operator), ("rights", _rights)):
+        yield _judged(part, check, client)
     yield _part(client, "models", MODELS, "models cannot be built", INSTALL)
     yield _part(client, "serving", INFERENCES, "models cannot be served", INSTALL)
     yield _part(client, "schedules", CRONS, "there are no crons", INSTALL)
     yield _queues(client)
-    for check in (_gateway, _metrics, _nodes, _history):
-        yield check(client)
+    for part, check in (("gateway", _gateway), ("metrics", _metrics), ("nodes", _nodes), ("history", _history)):
+        yield _judged(part, check, client)
+
+
+def _judged(part: str, check: Callable[["TrainingClient"], Check], client: "TrainingClient") -> Check:
+    """Return the result of a check; a question that fails is a result too, and the others go on."""
+    try:
+        return check(client)
+    except KubedlError as error:
+        return _failed(part, error)
+
+
+def _failed(part: str, error: KubedlError) -> Check:
+    return Check(part, "broken", f"{error.message}: {error.why}"[:300], "; ".join(error.next) or AGAIN)
 
 
 def _cluster(client: "TrainingClient") -> Check:
@@ -80,8 +93,6 @@ def _operator(client: "TrainingClient") -> Check:
         ]
     except Forbidden:
         return Check("operator", "ok", "leases: not allowed, so the operator is not checked")
-    except KubedlError as error:
-        return Check("operator", "broken", error.message)
     renewed = [moment for one in leases if (moment := parse_time(one["spec"].get("renewTime"))) is not None]
     if not renewed:
         return Check("operator", "broken", "there is no Lease of an operator", INSTALL)
@@ -113,7 +124,7 @@ def _part(client: "TrainingClient", part: str, resource: Resource, without: str,
             part, "off", f"not allowed: {error.why[:200]}", f"ask for the ClusterRole view in {client.namespace}"
         )
     except KubedlError as error:
-        return Check(part, "broken", error.message)
+        return _failed(part, error)
 
 
 def _queues(client: "TrainingClient") -> Check:

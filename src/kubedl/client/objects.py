@@ -43,6 +43,7 @@ CLUSTER_QUEUES = Resource("cluster queue", "clusterqueues", "kueue.x-k8s.io/v1be
 WORKLOADS = Resource("workload", "workloads", "kueue.x-k8s.io/v1beta2")
 NODES = Resource("node", "nodes", "", namespaced=False)
 PODS = Resource("pod", "pods", "")
+SERVICES = Resource("Service", "services", "")
 LEASES = Resource("lease", "leases", "coordination.k8s.io/v1")
 POD_METRICS = Resource("pod metrics", "pods", "metrics.k8s.io/v1beta1")
 
@@ -82,6 +83,13 @@ class ObjectOperations:
     async def get(self, resource: Resource, name: str) -> Object:
         """Return one object; raises NotFound with the command that lists those that there are."""
         return await self._send("GET", resource, name, f"get {resource.word} {name}")
+
+    async def get_if_there(self, resource: Resource, name: str) -> Object | None:
+        """Return one object, or None."""
+        try:
+            return await self.get(resource, name)
+        except NotFound:
+            return None
 
     async def create(self, resource: Resource, body: Mapping[str, Any], *, dry_run: bool = False) -> Object:
         """Create an object; with `dry_run`, only let the server check it."""
@@ -141,6 +149,7 @@ class Objects:
     list_all = blocking(ObjectOperations.list_all)
     list_if_served = blocking(ObjectOperations.list_if_served)
     get = blocking(ObjectOperations.get)
+    get_if_there = blocking(ObjectOperations.get_if_there)
     create = blocking(ObjectOperations.create)
     patch = blocking(ObjectOperations.patch)
     delete = blocking(ObjectOperations.delete)

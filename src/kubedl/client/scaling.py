@@ -9,6 +9,13 @@ WORKER, MASTER = "Worker", "Master"
 LED = ("PyTorchJob", "XGBoostJob")  # their Master trains too
 
 
+def count(job: Job) -> int:
+    """Return the number of workers of a job; where a Master trains too, it is one of them."""
+    replicas = {name.lower(): int(role.get("replicas", 1)) for name, role in job.roles.items()}
+    led = replicas.get(MASTER.lower(), 0) if job.kind in LED else 0
+    return replicas.get(WORKER.lower(), 0) + led
+
+
 def change(job: Job, workers: int) -> dict[str, Any]:
     """Return the change of the spec that gives a job so many workers."""
     if job.is_finished:

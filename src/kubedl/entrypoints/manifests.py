@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from kubedl.api import cachebackend, cron, inference, model
+from kubedl.console.kinds import grants
 from kubedl.entrypoints import operator, recorded_kinds, smoke_test
 from kubedl.schema.crd import CustomResource
 from kubedl.schema.grants import EFS, LOGS, of_feature, outside, own, served
@@ -38,7 +39,7 @@ def definitions() -> dict[str, str]:
 
 def chart_files() -> dict[str, str]:
     """Return the generated files of the chart, by their paths below `files`."""
-    people = custom_resources()
+    people, console = custom_resources(), grants()
     return {
         **definitions(),
         "rbac/operator.yaml": rules(served(operator.GRANTS)),
@@ -49,6 +50,8 @@ def chart_files() -> dict[str, str]:
         "rbac/recorder-outside.yaml": rules(outside(recorded_kinds.GRANTS)),
         "rbac/recorder-logs.yaml": rules(of_feature(recorded_kinds.GRANTS, LOGS)),
         "rbac/recorder-own.yaml": rules(own(recorded_kinds.GRANTS)),
+        "rbac/console.yaml": rules(served(console)),
+        "rbac/console-outside.yaml": rules(outside(console)),
         "rbac/smoke-test.yaml": rules(smoke_test.GRANTS),
         "rbac/view.yaml": rules(view_rules(people)),
         "rbac/edit.yaml": rules(edit_rules(people)),
@@ -57,10 +60,9 @@ def chart_files() -> dict[str, str]:
 
 def main() -> int:
     """Print all manifests."""
-    grants = operator.GRANTS
     roles = (
-        role("ClusterRole", NAME, [*served(grants), *outside(grants)]),
-        role("Role", NAME, own(grants)),
+        role("ClusterRole", NAME, [*served(operator.GRANTS), *outside(operator.GRANTS)]),
+        role("Role", NAME, own(operator.GRANTS)),
         user_roles(custom_resources()),
     )
     for text in (*definitions().values(), *roles):

@@ -4,6 +4,7 @@ import asyncio
 import ssl
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import structlog
 
@@ -45,6 +46,10 @@ class TLSConfig:
                 if self._clock() >= self._stale_at:
                     await asyncio.to_thread(self._renew)
         return self._context
+
+    def without_identity(self) -> "TLSConfig":
+        """Return the same trust without the client certificate: a server prefers that to a token."""
+        return TLSConfig(lambda: replace(self._read(), certificate=None, key=None), self.server_name, self._clock)
 
     def suspect(self) -> None:
         """Read the certificates again at the next use, after a failed TLS handshake."""

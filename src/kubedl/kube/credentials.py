@@ -8,13 +8,13 @@ import asyncio
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kubedl.kube import exec_plugin, kubeconfig
 from kubedl.kube.certificates import TLSConfig
 from kubedl.kube.exec_plugin import Plugin
-from kubedl.kube.kubeconfig import Access, CredentialsError, Entry
+from kubedl.kube.kubeconfig import CURRENT, Access, Choice, CredentialsError, Entry
 from kubedl.kube.service_account import SERVICE_ACCOUNT, read_token, server_of_pod
 from kubedl.kube.tls import Certificates
 
@@ -72,6 +72,14 @@ class Credentials:
         """Return whether a retry after a 401 with reloaded credentials makes sense."""
         return self.token is not None or self.tls is not None
 
+    def without_identity(self) -> "Credentials":
+        """Return the address of the server and the trust in it, without token and client certificate."""
+        return replace(self, tls=self.tls.without_identity() if self.tls is not None else None, token=None)
+
+    def with_token(self, value: str) -> "Credentials":
+        """Return credentials that prove the owner of a token, and nobody else."""
+        return replace(self.without_identity(), token=Token(lambda: (value, float("inf"))))
+
     def refused(self) -> None:
         """Reload token and certificates at the next use, after a 401."""
         if self.token is not None:
@@ -80,13 +88,16 @@ class Credentials:
             self.tls.suspect()
 
 
-def load(file: str | None) -> Credentials:
-    """Load from the given file, else from the pod's service account, else from $KUBECONFIG or ~/.kube/config."""
+def load(file: str | None, choice: Choice = CURRENT) -> Credentials:
+    """Load from the given file, else from the pod's service account, else from $KUBECONFIG or ~/.kube/config.
+
+    A choice, for example of a context, means a kubeconfig.
+    """
     if file:
-        return from_kubeconfig(Path(file))
-    if "KUBERNETES_SERVICE_HOST" in os.environ:
+        return from_kubeconfig(Path(file), choice=choice)
+    if "KUBERNETES_SERVICE_HOST" in os.environ and choice == CURRENT:
         return in_cluster()
-    return from_kubeconfig(*kubeconfig.default_paths())
+    return from_kubeconfig(*kubeconfig.default_paths(), choice=choice)
 
 
 def in_cluster(directory: Path = SERVICE_ACCOUNT) -> Credentials:
@@ -102,26 +113,27 @@ def in_cluster(directory: Path = SERVICE_ACCOUNT) -> Credentials:
     return Credentials(server, tls, _token_from_file(directory / "token"), namespace)
 
 
-def from_kubeconfig(*paths: Path) -> Credentials:
-    """Load the current context of one or more merged kubeconfig files."""
-    access = kubeconfig.read(paths, UNSUPPORTED)
+def from_kubeconfig(*paths: Path, choice: Choice = CURRENT) -> Credentials:
+    """Load a context, by default the current one, of one or more merged kubeconfig files."""
+    access = kubeconfig.read(paths, UNSUPPORTED, choice)
     try:
-        tls = _tls(paths, access) if access.server.startswith("https:") else None
+        tls = _tls(paths, access, choice) if access.server.startswith("https:") else None
     except (OSError, ValueError) as error:  # missing, not base64, or not a certificate
         raise CredentialsError(f"kubeconfig {os.pathsep.join(map(str, paths))}: certificates: {error}") from error
-    return Credentials(access.server, tls, _token(paths, access.user), access.namespace)
+    return Credentials(access.server, tls, _token(paths, access.user, choice), access.namespace)
 
 
-def _tls(paths: Sequence[Path], access: Access) -> TLSConfig:
+def _tls(paths: Sequence[Path], access: Access, choice: Choice) -> TLSConfig:
     """Read the certificates again: they are rotated in the referenced files or in the kubeconfig itself."""
     return TLSConfig(
-        lambda: kubeconfig.read(paths, UNSUPPORTED).certificates(), access.cluster.text("tls-server-name") or None
+        lambda: kubeconfig.read(paths, UNSUPPORTED, choice).certificates(),
+        access.cluster.text("tls-server-name") or None,
     )
 
 
-def _token(paths: Sequence[Path], user: Entry) -> Token | None:
+def _token(paths: Sequence[Path], user: Entry, choice: Choice) -> Token | None:
     if user.text("token"):
-        return Token(lambda: _token_in_kubeconfig(paths))
+        return Token(lambda: _token_in_kubeconfig(paths, choice))
     if file := user.text("tokenFile"):
         return _token_from_file(user.directory / file)
     if plugin := exec_plugin.plugin_of(user):
@@ -129,8 +141,8 @@ def _token(paths: Sequence[Path], user: Entry) -> Token | None:
     return None
 
 
-def _token_in_kubeconfig(paths: Sequence[Path]) -> tuple[str, float]:
-    return kubeconfig.read(paths, UNSUPPORTED).user.text("token"), REREAD_AFTER
+def _token_in_kubeconfig(paths: Sequence[Path], choice: Choice) -> tuple[str, float]:
+    return kubeconfig.read(paths, UNSUPPORTED, choice).user.text("token"), REREAD_AFTER
 
 
 def _token_from_file(path: Path) -> Token:

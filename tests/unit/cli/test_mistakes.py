@@ -150,7 +150,7 @@ def test_a_mistake_has_its_parts_and_its_exit_code(
     chosen.prepare(api)
     monkeypatch.setattr(sync_client, "BUSY_PAUSE", 0.0)
     monkeypatch.delenv("KUBEDL_HISTORY_DATABASE", raising=False)
-    file = tmp_path / "config"
+    file = tmp_path / "kubeconfig"
     file.write_text(KUBECONFIG)
     where = [word.format(url=api.url, file=file) for word in chosen.where]
     code = command.main([*chosen.words, "-n", "team", *where])

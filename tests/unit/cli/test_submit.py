@@ -143,7 +143,7 @@ def test_policies_labels_and_addons(manifest: Any) -> None:  # noqa: ANN401
         *("--label", "team=a", "--annotation", "why=test", "--nproc-per-node", "8", "--working-dir", "/src"),
         *("--sync-source", "https://git.example/a/repo.git", "--sync-branch", "main", "--sync-secret", "login"),
         *("--model-name", "m", "--model-repo", "hub/m", "--model-storage", "pvc://team/models/m"),
-        *("--tensorboard", "--logdir", "/logs"),
+        *("--tensorboard", "--logdir", "/logs", "--data", "logs:/logs"),
     )
     spec = {name: value for name, value in found["spec"].items() if name != "pytorchReplicaSpecs"}
     assert spec == {

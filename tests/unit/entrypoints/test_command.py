@@ -44,3 +44,17 @@ def test_without_arguments_it_says_what_there_is(capsys: pytest.CaptureFixture[s
 def test_a_name_that_is_none_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert kubedl()(["train"]) == 2
     assert capsys.readouterr().err.startswith("error: no such command: train")
+
+
+@pytest.mark.parametrize(("process", "extra"), [("operator", "operator"), ("recorder", "operator,history")])
+def test_a_process_without_its_packages_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], process: str, extra: str
+) -> None:
+    def lacking(name: str) -> object:
+        raise ModuleNotFoundError(f"No module named 'structlog' for {name}", name="structlog")
+
+    monkeypatch.setattr("kubedl.entrypoints.command.importlib.import_module", lacking)
+    assert command.main([process]) == 1
+    error = capsys.readouterr().err
+    assert error.splitlines()[0] == f"error: kubedl {process} cannot start here"
+    assert f"pip install 'kubedl[{extra}]'" in error

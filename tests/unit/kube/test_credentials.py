@@ -18,7 +18,7 @@ from kubedl.kube import credentials as module
 from kubedl.kube.client import Client
 from kubedl.kube.credentials import Credentials, Token, from_kubeconfig, in_cluster, load
 from kubedl.kube.errors import UnauthorizedError, UnknownOutcomeError
-from kubedl.kube.kubeconfig import CredentialsError
+from kubedl.kube.kubeconfig import Choice, CredentialsError
 from kubedl.kube.types.core import PODS
 from kubedl.kube.types.meta import ObjectKey
 from testbed.pki import Authority
@@ -364,3 +364,19 @@ async def _get(found: Credentials) -> None:
 async def _token(found: Credentials) -> str:
     assert found.token is not None
     return await found.token.value()
+
+
+def test_another_context_can_be_chosen(tmp_path: Path) -> None:
+    """With its own server and token."""
+    file = tmp_path / "config"
+    file.write_text(
+        "apiVersion: v1\nkind: Config\ncurrent-context: a\n"
+        "contexts:\n- {name: a, context: {cluster: a, user: a}}\n"
+        "- {name: b, context: {cluster: b, user: b, namespace: n}}\n"
+        "clusters: [{name: a, cluster: {server: 'http://a'}}, {name: b, cluster: {server: 'http://b'}}]\n"
+        "users: [{name: a, user: {token: of-a}}, {name: b, user: {token: of-b}}]\n"
+    )
+    found = load(str(file), Choice(context="b"))
+    assert (found.server, found.namespace) == ("http://b", "n")
+    assert found.token is not None
+    assert asyncio.run(found.token.value()) == "of-b"

@@ -11,13 +11,14 @@ import yaml
 
 from kubedl.kube.certificates import READ_AGAIN, TLSConfig
 from kubedl.kube.client import Client
-from kubedl.kube.credentials import from_kubeconfig, in_cluster
+from kubedl.kube.credentials import Credentials, Token, from_kubeconfig, in_cluster
 from kubedl.kube.errors import UnauthorizedError, UnknownOutcomeError
 from kubedl.kube.tls import Certificates, client_context
 from kubedl.kube.types.core import PODS
 from kubedl.kube.types.meta import ObjectKey
 from kubedl.oci.transport import Transport
 from tests.authorities import BareAuthority, written
+from tests.certificates import self_signed
 from tests.unit.kube.secured import SecuredServer
 from tests.unit.kube.server import Script, status
 
@@ -270,3 +271,25 @@ def _put(directory: Path, authority: BareAuthority) -> None:
 
 def _encoded(authority: BareAuthority) -> str:
     return base64.b64encode(authority.certificate).decode()
+
+
+def test_somebody_elses_token_comes_without_our_certificate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server prefers a certificate to a token: with both, a person would act as this process."""
+    pem = self_signed("localhost").encode()
+    loaded: list[Certificates] = []
+    context = Certificates.context
+
+    def spied(self: Certificates) -> ssl.SSLContext:
+        loaded.append(self)
+        return context(self)
+
+    monkeypatch.setattr(Certificates, "context", spied)
+    own = Credentials(
+        "https://localhost", TLSConfig(lambda: Certificates(None, pem, pem), "name"), Token(lambda: ("own", 1))
+    )
+    for theirs in (own.without_identity(), own.with_token("theirs")):
+        assert theirs.tls is not None
+        assert theirs.tls.server_name == "name"
+        assert (loaded[-1].certificate, loaded[-1].key) == (None, None)
+    assert own.without_identity().token is None
+    assert loaded[0].certificate == pem

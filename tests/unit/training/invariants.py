@@ -138,11 +138,13 @@ class Judge:
             for role, index in moved
             if (pod := visible.get((self._name(role, index), self._attempt(old, role, index)))) is not None
         ]
+        resumed = is_true(old.conditions, "Suspended") and not is_true(new.conditions, "Suspended")
+        if resumed:  # a pod that was deleted meanwhile says nothing any more: its job was to have none
+            left = [pod for pod in left if operator.pods.get(pod.metadata.key) is pod]
         causes = [self._cause(operator, pod) for pod in left]
         if self._scope() == "Job":
             names = {pod.metadata.name for pod in left}
             missing = any(self._is_missing(old, role, names) for role, _ in moved)
-            resumed = is_true(old.conditions, "Suspended") and not is_true(new.conditions, "Suspended")
             assert not moved or missing or resumed or {"retry", "free"} & {*causes}, (
                 "all are restarted, but nobody died"
             )

@@ -23,6 +23,9 @@ command = group(
         "run": "Start a run now",
         "delete": "Delete crons and their runs",
     },
+    hidden_commands=dict.fromkeys(
+        ("tfjob", "tf"), ("kubedl.cli.commands.arena_words:cron_tfjob", "As Arena writes it")
+    ),
 )
 NAMES = click.argument("names", metavar="CRON...", nargs=-1, required=True)
 

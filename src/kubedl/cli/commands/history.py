@@ -29,7 +29,7 @@ command = group(
         "stats": "Count jobs and GPUs by user, queue, kind, state or day",
         "receipt": "Show what a job used and cost",
     },
-    {"logs": "kubedl.cli.commands.history_logs"},
+    elsewhere={"logs": "kubedl.cli.commands.history_logs"},
 )
 GROUPS = ("user", "namespace", "kind", "queue", "state", "day")
 

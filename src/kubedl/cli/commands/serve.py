@@ -27,7 +27,7 @@ command = group(
         "scale": "Change the number of servers of a predictor",
         "delete": "Delete services",
     },
-    {"submit": "kubedl.cli.commands.serve_submit", "logs": "kubedl.cli.commands.serve_logs"},
+    elsewhere={"submit": "kubedl.cli.commands.serve_submit", "logs": "kubedl.cli.commands.serve_logs"},
 )
 ANNOTATION = "serving.kubedl.io/rollout"
 SERVICE = click.argument("name", metavar="SERVICE")

@@ -119,6 +119,9 @@ def _sorted(kind: KindSchema, flags: dict[str, Any]) -> dict[str, Any]:
     env = flags["env"]
     if PROCESSES in own:
         own, env = _processes(own, env)
+    if flags.get("sync_source"):
+        env, of_code = arena.code_variables(env)
+        flags |= {name: flags.get(name) or value for name, value in of_code.items()}
     start = roles.PARAMETER
     counts = {name.removeprefix(start): flags.pop(name) for name in list(flags) if name.startswith(start)}
     by_role = role_flags.take(kind, flags)

@@ -135,6 +135,36 @@ NO_KINDS = {
 }
 
 
+_OF_CODE = {"GIT_SYNC_BRANCH": "sync_branch", "GIT_SYNC_REV": "sync_revision"}
+
+
+def code_variables(env: Sequence[str]) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Return variables without those that tell Arena how to fetch code, and what these say, by names of JobFlags."""
+    rest: list[str] = []
+    found: dict[str, str] = {}
+    for variable in env:
+        name, _, value = variable.partition("=")
+        if name in ("GIT_SYNC_USERNAME", "GIT_SYNC_PASSWORD"):
+            raise click.UsageError(
+                f"--env {name}: who may read the job could read it\nnext  --sync-secret NAME of a Secret with the login"
+            )
+        if name in _OF_CODE:
+            found |= {_OF_CODE[name]: value} if value else {}
+        else:
+            rest.append(variable)
+    return tuple(rest), found
+
+
+def five_fields(schedule: str) -> str:
+    """Return a schedule that Arena writes with seconds, as `0 0 22 * * ?`, with the five fields of a Cron."""
+    fields = schedule.split()
+    if len(fields) != 6:
+        return schedule
+    if fields[0] != "0":
+        raise click.UsageError(f"--schedule {schedule[:100]}: runs start at full minutes\nnext  --schedule 'M H D M W'")
+    return " ".join("*" if field == "?" else field for field in fields[1:])
+
+
 def translate_globals(words: Sequence[str]) -> list[str]:
     """Return the words with today's global flags, wherever they stand; prints a hint for each old one."""
     found: list[str] = []

@@ -41,7 +41,7 @@ class JobFlags:
     """Their values, by the names of the flags."""
 
     name: str
-    image: str
+    image: str | None = None
     command: tuple[str, ...] = ()
     workers: int = 1
     gpus: int | None = None
@@ -82,11 +82,13 @@ class JobFlags:
     sync_mode: str | None = None
     sync_source: str | None = None
     sync_branch: str | None = None
+    sync_revision: str | None = None  # only by Arena's variable
     sync_secret: str | None = None
     sync_image: str | None = None
     model_name: str | None = None
     model_repo: str | None = None
     model_storage: str | None = None
+    model_insecure: bool = False
     tensorboard: bool = False
     tensorboard_image: str | None = None
     logdir: str | None = None
@@ -140,7 +142,7 @@ def sending_options() -> list[click.Parameter]:
 def _container_options() -> list[click.Parameter]:
     return [
         click.Option(["--name"], required=True, metavar="NAME", help="Name of the job."),
-        ConfiguredOption(["--image"], required=True, metavar="IMAGE", help="Image of all replicas."),
+        ConfiguredOption(["--image"], metavar="IMAGE", help="Image of all replicas that have none of their own."),
         click.Option(["--gpus"], type=click.IntRange(0), metavar="N", help="GPUs (nvidia.com/gpu) of each replica."),
         _many("--device", "NAME=COUNT", "Other devices of each replica, such as amd.com/gpu=8."),
         click.Option(["--cpu"], metavar="QUANTITY", help="CPUs of each replica, requested and at most."),
@@ -225,6 +227,7 @@ def _addon_options() -> list[click.Parameter]:
         click.Option(["--model-name"], metavar="NAME", help="Model to make a version of when the job succeeds."),
         click.Option(["--model-repo"], metavar="REPOSITORY", help="Repository of the model image."),
         click.Option(["--model-storage"], metavar="CLAIM[/PATH]", help="Claim that the model is written to."),
+        click.Option(["--model-insecure"], is_flag=True, help="Its registry has no TLS, or nobody signs for it."),
         click.Option(["--tensorboard"], is_flag=True, help="Start a TensorBoard beside the job."),
         click.Option(["--tensorboard-image"], metavar="IMAGE", help="Its image."),
         click.Option(["--logdir"], metavar="PATH", help="Its logs, in a volume of the job."),

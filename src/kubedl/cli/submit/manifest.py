@@ -86,6 +86,7 @@ def _addons(flags: JobFlags) -> Part:
         found["codeSource"] = given(
             repository=flags.sync_source,
             branch=flags.sync_branch,
+            revision=flags.sync_revision,
             secretName=flags.sync_secret,
             image=flags.sync_image,
             destination=f"code/{name}",
@@ -97,13 +98,32 @@ def _addons(flags: JobFlags) -> Part:
             "modelName": flags.model_name,
             "imageRepo": flags.model_repo,
             "storage": values.model_storage(str(flags.model_storage)),
-        }
-    _needs("--model-name", flags.model_name, model_repo=flags.model_repo, model_storage=flags.model_storage)
+        } | ({"registry": {"insecure": True}} if flags.model_insecure else {})
+    _needs(
+        "--model-name",
+        flags.model_name,
+        model_repo=flags.model_repo,
+        model_storage=flags.model_storage,
+        model_insecure=flags.model_insecure,
+    )
     if flags.tensorboard:
-        _needs("--logdir", flags.logdir, tensorboard=flags.tensorboard)
+        _check_logs(flags)
         found["tensorBoard"] = given(logDir=flags.logdir, image=flags.tensorboard_image)
     _needs("--tensorboard", flags.tensorboard, logdir=flags.logdir, tensorboard_image=flags.tensorboard_image)
     return found
+
+
+def _check_logs(flags: JobFlags) -> None:
+    """Refuse logs that TensorBoard could not read: it is a pod of its own, so they lie in a volume or a bucket."""
+    if not flags.logdir:
+        raise click.UsageError("--tensorboard needs --logdir\nnext  --data CLAIM:/logs --logdir /logs")
+    _, mounted = values.mounts(flags.data, flags.data_dir)
+    below = [f"{mount['mountPath'].rstrip('/')}/" for mount in mounted]
+    if "://" not in flags.logdir and not f"{flags.logdir}/".startswith(tuple(below)):
+        raise click.UsageError(
+            f"--logdir {flags.logdir[:200]} lies in no volume, so TensorBoard cannot read it\n"
+            f"next  --data CLAIM:{flags.logdir[:200]}"
+        )
 
 
 def _check_sync(flags: JobFlags) -> None:

@@ -1,5 +1,7 @@
 """The pod template of one role, from flags. Pure."""
 
+import click
+
 from kubedl.cli.submit import roles, values
 from kubedl.cli.submit.flags import JobFlags
 from kubedl.cli.submit.kind_schema import KindSchema
@@ -43,7 +45,7 @@ def _container(kind: KindSchema, role: str, flags: JobFlags, own: RoleFlags, mou
         environment.append({"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"})
     return given(
         name=kind.container,
-        image=own.image or flags.image,
+        image=_image(role, flags, own),
         imagePullPolicy=flags.image_pull_policy,
         command=_command(kind, role, flags, own) or None,
         workingDir=flags.working_dir or (CODE_DIRECTORY if flags.sync_source else None),
@@ -53,6 +55,16 @@ def _container(kind: KindSchema, role: str, flags: JobFlags, own: RoleFlags, mou
         volumeMounts=mounts or None,
         securityContext=_security(flags, computes=roles.computes(role)),
     )
+
+
+def _image(role: str, flags: JobFlags, own: RoleFlags) -> str:
+    """Return the image of a role; without --image, a Chief and an Evaluator run that of the Workers, as in Arena."""
+    image = own.image or flags.image
+    if image is None and role in roles.SWITCHES:
+        image = flags.roles.get(roles.WORKER, NOTHING).image
+    if not image:
+        raise click.UsageError("no --image\nnext  --image IMAGE   (Image of all replicas)")
+    return image
 
 
 def _volumes(role: str, flags: JobFlags) -> tuple[list[Part], list[Part]]:

@@ -1,0 +1,31 @@
+// Compresses the built files, and compares their sizes with the budgets: node scripts/compress.mjs [--check]
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+
+const KB = 1000;
+const BUDGETS = { first: 260 * KB, all: 500 * KB, fonts: 90 * KB }; // gzip, except fonts, which are compressed already
+const directory = new URL("../../src/kubedl/console/static/", import.meta.url);
+const page = readFileSync(new URL("index.html", directory), "utf8");
+const sizes = { first: gzipSync(page).length, all: gzipSync(page).length, fonts: 0 };
+
+for (const name of readdirSync(new URL("assets/", directory))) {
+  if (/\.(gz|br)$/.test(name)) continue;
+  const file = new URL(`assets/${name}`, directory);
+  const content = readFileSync(file);
+  if (name.endsWith(".woff2")) {
+    sizes.fonts += content.length;
+    continue;
+  }
+  const gzip = gzipSync(content, { level: 9 });
+  writeFileSync(`${file.pathname}.gz`, gzip);
+  writeFileSync(`${file.pathname}.br`, brotliCompressSync(content, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } }));
+  sizes.all += gzip.length;
+  if (page.includes(name)) sizes.first += gzip.length;
+  console.log(`${String(gzip.length).padStart(8)} ${name}`);
+}
+
+for (const [part, size] of Object.entries(sizes)) {
+  const fits = size <= BUDGETS[part];
+  console.log(`${part}: ${(size / KB).toFixed(1)} KB of ${BUDGETS[part] / KB} KB${fits ? "" : ", too large"}`);
+  if (!fits) process.exitCode = 1;
+}

@@ -1,0 +1,104 @@
+// Generated from src/kubedl/console/wire.py by `make generate`; do not edit.
+
+/** A job in the list. */
+export interface JobRow {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly state: string;
+  readonly message: string;
+  readonly ready: string;
+  readonly gpus: number;
+  readonly user: string;
+  readonly queue: string;
+  readonly restarts: number;
+  readonly created: string | null;
+  readonly started: string | null;
+  readonly finished: string | null;
+}
+
+/** All jobs that the caller may see, and where in the stream of changes the list was taken. */
+export interface JobList {
+  readonly cursor: string;
+  readonly rows: readonly JobRow[];
+  readonly hiddenNamespaces: number;
+}
+
+/** Changes since the frame before. */
+export interface Frame {
+  readonly rows: readonly JobRow[];
+  readonly gone: readonly string[];
+  readonly touched: readonly string[];
+}
+
+/** A sign of life. */
+export interface Alive {
+  readonly silentSeconds: number;
+}
+
+/** A right that the caller would need to see a part. */
+export interface Missing {
+  readonly verb: string;
+  readonly resource: string;
+  readonly namespace: string;
+}
+
+/** A condition of a job. */
+export interface Condition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly since: string | null;
+}
+
+/** A pod of a job. */
+export interface PodRow {
+  readonly name: string;
+  readonly replica: string;
+  readonly phase: string;
+  readonly message: string;
+  readonly node: string;
+  readonly restarts: number;
+  readonly created: string | null;
+  readonly containers: readonly string[];
+}
+
+/** An event about a job or one of its pods. */
+export interface EventRow {
+  readonly uid: string;
+  readonly about: string;
+  readonly type: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly count: number;
+  readonly time: string | null;
+}
+
+/** One job. A part that the caller may not see is empty and named in `missing`. */
+export interface JobPage {
+  readonly job: JobRow;
+  readonly reason: string;
+  readonly conditions: readonly Condition[];
+  readonly pods: readonly PodRow[];
+  readonly events: readonly EventRow[];
+  readonly missing: readonly Missing[];
+}
+
+/** Who is signed in, and how people sign in. */
+export interface Session {
+  readonly mode: string;
+  readonly user: string;
+  readonly groups: readonly string[];
+  readonly cluster: string;
+  readonly version: string;
+}
+
+/** An error: what failed, why, and what to do next. */
+export interface Problem {
+  readonly what: string;
+  readonly why: string;
+  readonly next: string;
+  readonly request: string;
+}

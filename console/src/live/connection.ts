@@ -1,0 +1,96 @@
+// One stream of changes: list once, then follow; after a cut go on where it was, and list again only if told to.
+import { get, problemOf, RequestError } from "../api/request";
+import type { Alive, Frame, JobList } from "../api/wire";
+import { EventParser, type ServerEvent } from "./events";
+import { type Heard, pause } from "./health";
+import type { Rows } from "./rows";
+
+export class Live {
+  private heard: Heard = { connection: "connecting", heardAt: 0, silentSeconds: 0 };
+  private readonly listeners = new Set<() => void>();
+  private stopped = new AbortController();
+  private last = "";
+  failure: RequestError | null = null;
+
+  constructor(
+    private readonly rows: Rows,
+    private readonly signedOut: () => void,
+  ) {}
+
+  start(): void {
+    this.stopped = new AbortController();
+    void this.run(this.stopped.signal);
+  }
+
+  stop(): void {
+    this.stopped.abort();
+    this.last = "";
+  }
+
+  state = (): Heard => this.heard;
+
+  subscribe = (listener: () => void): (() => void) => {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  };
+
+  private async run(signal: AbortSignal): Promise<void> {
+    let failures = 0;
+    while (!signal.aborted) {
+      const heardBefore = this.heard.heardAt;
+      try {
+        if (this.last === "") await this.list(signal);
+        await this.follow(signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        if (error instanceof RequestError) this.failure = error;
+        if (error instanceof RequestError && error.status === 401) return this.end();
+      }
+      if (signal.aborted) return;
+      if (this.heard.connection === "signed-out") return;
+      failures = this.heard.heardAt > heardBefore ? 1 : failures + 1;
+      this.tell({ ...this.heard, connection: "cut" });
+      await new Promise((resolve) => setTimeout(resolve, pause(failures, Math.random())));
+    }
+  }
+
+  private async list(signal: AbortSignal): Promise<void> {
+    const fresh = await get<JobList>("/api/v1/jobs", signal);
+    this.last = fresh.cursor;
+    this.failure = null;
+    this.rows.replace(fresh);
+    this.tell({ connection: "open", heardAt: Date.now(), silentSeconds: this.heard.silentSeconds });
+  }
+
+  private async follow(signal: AbortSignal): Promise<void> {
+    const answer = await fetch("/api/v1/stream", { headers: { "Last-Event-ID": this.last }, signal });
+    if (!answer.ok || answer.body === null) throw await problemOf(answer);
+    const parser = new EventParser();
+    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      for (const event of parser.push(value)) await this.take(event, signal);
+    }
+  }
+
+  private async take(event: ServerEvent, signal: AbortSignal): Promise<void> {
+    let silentSeconds = this.heard.silentSeconds;
+    if (event.name === "signed-out") return this.end();
+    if (event.name === "reset") await this.list(signal);
+    else if (event.name === "frame") this.rows.apply(JSON.parse(event.data) as Frame, event.id);
+    else if (event.name === "alive") silentSeconds = (JSON.parse(event.data) as Alive).silentSeconds;
+    this.last = event.id;
+    this.tell({ connection: "open", heardAt: Date.now(), silentSeconds });
+  }
+
+  private end(): void {
+    this.tell({ ...this.heard, connection: "signed-out" });
+    this.signedOut();
+  }
+
+  private tell(heard: Heard): void {
+    this.heard = heard;
+    for (const listener of this.listeners) listener();
+  }
+}

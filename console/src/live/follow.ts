@@ -1,0 +1,75 @@
+// Follows the log of one container, and goes on after a cut.
+import { useEffect, useRef, useState } from "react";
+import { problemOf, RequestError } from "../api/request";
+import { pause } from "./health";
+import { type Line, LogLines } from "./log";
+
+export interface Followed {
+  readonly lines: readonly Line[];
+  readonly dropped: number;
+  readonly state: "reading" | "live" | "ended" | "cut";
+  readonly error: RequestError | null;
+}
+
+const NOTHING: Followed = { lines: [], dropped: 0, state: "reading", error: null };
+const FRAME = 100; // milliseconds between two drawings
+
+/** `running`: whether the container may still write, so that an end of the answer is a cut. */
+export function useLog(path: string, container: string, running: boolean): Followed {
+  const [followed, setFollowed] = useState<Followed>(NOTHING);
+  const stillRuns = useRef(running);
+  stillRuns.current = running;
+  useEffect(() => {
+    const stopped = new AbortController();
+    setFollowed(NOTHING);
+    void follow(path, container, () => stillRuns.current, stopped.signal, setFollowed);
+    return () => stopped.abort();
+  }, [path, container]);
+  return followed;
+}
+
+async function follow(
+  path: string,
+  container: string,
+  running: () => boolean,
+  signal: AbortSignal,
+  show: (followed: Followed) => void,
+): Promise<void> {
+  const log = new LogLines();
+  let failures = 0;
+  let drawnAt = 0;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const draw = (state: Followed["state"], error: RequestError | null = null): void => {
+    clearTimeout(timer);
+    drawnAt = Date.now();
+    if (!signal.aborted) show({ lines: [...log.lines()], dropped: log.dropped, state, error });
+  };
+  while (!signal.aborted) {
+    try {
+      const since = log.resume();
+      const query = new URLSearchParams(since === "" ? { container, lines: "2000" } : { container, since });
+      const answer = await fetch(`${path}?${query}`, { signal });
+      if (!answer.ok || answer.body === null) throw await problemOf(answer);
+      draw("live");
+      const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) break;
+        failures = 0;
+        if (!log.push(value)) continue;
+        clearTimeout(timer);
+        timer = setTimeout(() => draw("live"), Math.max(0, drawnAt + FRAME - Date.now()));
+      }
+      if (!running()) return draw("ended");
+      failures += 1;
+      draw("cut");
+    } catch (error) {
+      if (signal.aborted) return;
+      failures += 1;
+      const refused = error instanceof RequestError ? error : null;
+      draw("cut", refused);
+      if (refused !== null && (refused.status === 401 || refused.status === 403)) return;
+    }
+    await new Promise((resolve) => setTimeout(resolve, pause(failures, Math.random())));
+  }
+}

@@ -1,0 +1,34 @@
+// What the live dot says. Pure.
+
+export type Connection = "connecting" | "open" | "cut" | "signed-out";
+
+export interface Heard {
+  readonly connection: Connection;
+  readonly heardAt: number; // milliseconds
+  readonly silentSeconds: number; // of the API server, as the console says
+}
+
+export interface Health {
+  readonly tone: "ok" | "wait" | "fail";
+  readonly words: string;
+}
+
+const STALE = 10_000;
+const SILENT = 75; // seconds; a healthy watch sends something every minute
+
+export function health(heard: Heard, now: number): Health {
+  const ago = Math.max(0, Math.round((now - heard.heardAt) / 1000));
+  if (heard.connection === "signed-out") return { tone: "fail", words: "Signed out" };
+  if (heard.connection === "connecting" && heard.heardAt === 0) return { tone: "wait", words: "Connecting" };
+  if (heard.connection === "cut") return { tone: "fail", words: `Disconnected, last heard ${ago} s ago` };
+  if (now - heard.heardAt > STALE) return { tone: "wait", words: `Last heard ${ago} s ago` };
+  if (heard.silentSeconds > SILENT)
+    return { tone: "wait", words: `Cluster silent for ${Math.round(heard.silentSeconds)} s` };
+  return { tone: "ok", words: "Live" };
+}
+
+/** Milliseconds until the next try: 1, 2, 4 … 30 s, each with up to half of it less. */
+export function pause(failures: number, chance: number): number {
+  const full = Math.min(30_000, 1000 * 2 ** Math.max(0, failures - 1));
+  return full * (1 - chance / 2);
+}

@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { compareTimes, LogLines, MOST_LINES, parseLine, plain } from "./log";
+
+const T = "2026-11-18T00:00:0";
+const texts = (log: LogLines): string[] => log.lines().map(({ text }) => text);
+
+test("after a cut no line comes twice and none is lost", () => {
+  const sent = [`${T}1.1Z a`, `${T}1.5Z b`, `${T}1.5Z c`, `${T}1.5Z d`, `${T}1.50001Z e`, `${T}2Z f`].map((line) => `${line}\n`);
+  const whole = sent.join("");
+  for (let cut = 0; cut <= whole.length; cut += 1) {
+    const log = new LogLines();
+    log.push(whole.slice(0, cut));
+    const since = log.resume();
+    // The server rounds the time down to a second, and sends all lines from there on.
+    log.push(sent.filter((line) => since === "" || line.slice(0, 19) >= since.slice(0, 19)).join(""));
+    expect(texts(log)).toEqual(["a", "b", "c", "d", "e", "f"]);
+  }
+});
+
+test("times are compared to the nanosecond", () => {
+  expect(compareTimes(`${T}1Z`, `${T}1.000000001Z`)).toBeLessThan(0);
+  expect(compareTimes(`${T}1.5Z`, `${T}1.50Z`)).toBe(0);
+  expect(compareTimes(`${T}2Z`, `${T}1.9Z`)).toBeGreaterThan(0);
+});
+
+test("a line without a time is shown whole", () => {
+  expect(parseLine("failed to read the log")).toEqual({ time: "", text: "failed to read the log" });
+  expect(parseLine(`${T}1Z`)).toEqual({ time: `${T}1Z`, text: "" });
+});
+
+test("codes of terminals are left out", () => {
+  expect(plain("\u001b[31mred\u001b[0m\u0007\tx")).toBe("red\tx");
+});
+
+test("memory is bounded", () => {
+  const log = new LogLines();
+  log.push(Array.from({ length: MOST_LINES + 5 }, (_, index) => `${T}1Z ${index}\n`).join(""));
+  expect([log.lines().length, log.dropped, log.lines()[0]?.text]).toEqual([MOST_LINES, 5, "5"]);
+});

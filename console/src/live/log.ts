@@ -1,0 +1,76 @@
+// The lines of a log that is followed: no line twice and none lost when the request is cut and made again. Pure.
+
+export interface Line {
+  readonly time: string; // RFC 3339 with nanoseconds; empty if the line has none
+  readonly text: string;
+}
+
+export const MOST_LINES = 50_000;
+
+/** Splits "2026-11-18T00:01:02.000000003Z text" into its parts. */
+export function parseLine(raw: string): Line {
+  const space = raw.indexOf(" ");
+  const time = space < 0 ? raw : raw.slice(0, space);
+  return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(time) ? { time, text: space < 0 ? "" : raw.slice(space + 1) } : { time: "", text: raw };
+}
+
+/** Escape codes of terminals are left out. Text is shown as text, never as markup. */
+export const plain = (text: string): string =>
+  // eslint-disable-next-line no-control-regex
+  text.replace(/\u001b\[[0-9;?]*[ -/]*[@-~]/g, "").replace(/[\u0000-\u0008\u000b-\u001f\u007f]/g, "");
+
+export class LogLines {
+  private rest = "";
+  private list: Line[] = [];
+  private repeated = 0; // lines of the last instant that the next request will send again
+  private skipUntil = "";
+  dropped = 0;
+
+  /** Text as it arrives, cut anywhere. Returns whether there are new lines. */
+  push(text: string): boolean {
+    const parts = (this.rest + text).split("\n");
+    this.rest = parts.pop() ?? "";
+    let grown = false;
+    for (const part of parts) grown = this.add(parseLine(part.endsWith("\r") ? part.slice(0, -1) : part)) || grown;
+    if (this.list.length > MOST_LINES) {
+      this.dropped += this.list.length - MOST_LINES;
+      this.list = this.list.slice(-MOST_LINES);
+    }
+    return grown;
+  }
+
+  /** What to ask for after a cut: the time of the last line. The server rounds it down to a second. */
+  resume(): string {
+    this.rest = "";
+    const last = this.list.at(-1)?.time ?? "";
+    this.skipUntil = last;
+    this.repeated = this.list.filter((line) => line.time === last).length;
+    return last;
+  }
+
+  lines(): readonly Line[] {
+    return this.list;
+  }
+
+  private add(line: Line): boolean {
+    if (this.skipUntil !== "" && line.time !== "") {
+      const order = compareTimes(line.time, this.skipUntil);
+      if (order < 0) return false;
+      if (order === 0 && this.repeated > 0) {
+        this.repeated -= 1;
+        return false;
+      }
+      if (order > 0) this.skipUntil = "";
+    }
+    this.list.push(line);
+    return true;
+  }
+}
+
+/** Compares times to the nanosecond; fractions have any number of digits, and trailing zeros are left out. */
+export function compareTimes(a: string, b: string): number {
+  const seconds = a.slice(0, 19).localeCompare(b.slice(0, 19));
+  if (seconds !== 0) return seconds;
+  const fraction = (time: string): string => time.slice(20, -1).padEnd(9, "0");
+  return fraction(a).localeCompare(fraction(b));
+}

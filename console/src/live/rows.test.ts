@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import type { JobRow } from "../api/wire";
+import { positionOf, Rows } from "./rows";
+
+const row = (uid: string, state = "Running"): JobRow => ({
+  uid, namespace: "nlp", kind: "PyTorchJob", name: uid, state, message: "", ready: "1/1", gpus: 0,
+  user: "ada", queue: "", restarts: 0, created: null, started: null, finished: null,
+});
+const list = (cursor: string, ...rows: JobRow[]) => ({ cursor, rows, hiddenNamespaces: 0 });
+
+test("frames change the list, and tell which jobs to read again", () => {
+  const rows = new Rows();
+  const touched: string[][] = [];
+  rows.onTouched((uids) => touched.push([...uids]));
+  rows.replace(list("e-1-v", row("a"), row("b")));
+  rows.apply({ rows: [row("c")], gone: ["a"], touched: ["b"] }, "e-2-v");
+  expect(rows.all().map(({ uid }) => uid)).toEqual(["b", "c"]);
+  expect(touched).toEqual([["b", "a", "c"]]);
+});
+
+test("a frame that is older than the list changes nothing", () => {
+  const rows = new Rows();
+  rows.replace(list("e-5-v", row("a", "Succeeded")));
+  rows.apply({ rows: [row("a", "Running")], gone: [], touched: [] }, "e-5-v");
+  expect(rows.all()[0]?.state).toBe("Succeeded");
+});
+
+test("rows that did not change stay the same objects in a new list", () => {
+  const rows = new Rows();
+  rows.replace(list("e-1-v", row("a"), row("b")));
+  const before = rows.all();
+  rows.replace(list("e-9-v", row("a"), row("b", "Failed")));
+  expect(rows.all()[0]).toBe(before[0]);
+  expect(rows.all()[1]).not.toBe(before[1]);
+});
+
+test("a cursor has a position", () => {
+  expect(positionOf("ab-17-cd")).toBe(17);
+  expect(positionOf("")).toBe(-1);
+});

@@ -1,0 +1,70 @@
+// The list of jobs outside of React: frames change it, and only what shows a changed row is drawn again.
+import type { Frame, JobList, JobRow } from "../api/wire";
+
+type Listener = () => void;
+
+/** The position in a cursor `epoch-position-view`; -1 if it has none. */
+export function positionOf(cursor: string): number {
+  const part = cursor.split("-")[1];
+  return part !== undefined && /^\d+$/.test(part) ? Number(part) : -1;
+}
+
+export class Rows {
+  private byUid = new Map<string, JobRow>();
+  private list: readonly JobRow[] = [];
+  private readonly listeners = new Set<Listener>();
+  private readonly touchedListeners = new Set<(uids: ReadonlySet<string>) => void>();
+  private listedAt = -1;
+  hiddenNamespaces = 0;
+  loaded = false;
+
+  /** Take a new list. Rows that did not change stay the same objects, so nothing flickers. */
+  replace(fresh: JobList): void {
+    const before = this.byUid;
+    this.byUid = new Map(fresh.rows.map((row) => [row.uid, same(before.get(row.uid), row)]));
+    this.hiddenNamespaces = fresh.hiddenNamespaces;
+    this.listedAt = positionOf(fresh.cursor);
+    this.loaded = true;
+    this.publish();
+  }
+
+  /** Apply changes; those that the list has already are skipped. */
+  apply(frame: Frame, cursor: string): void {
+    if (positionOf(cursor) <= this.listedAt) return;
+    for (const row of frame.rows) this.byUid.set(row.uid, row);
+    for (const uid of frame.gone) this.byUid.delete(uid);
+    if (frame.rows.length > 0 || frame.gone.length > 0) this.publish();
+    const uids = new Set([...frame.touched, ...frame.gone, ...frame.rows.map((row) => row.uid)]);
+    for (const listener of this.touchedListeners) listener(uids);
+  }
+
+  clear(): void {
+    this.byUid = new Map();
+    this.loaded = false;
+    this.listedAt = -1;
+    this.publish();
+  }
+
+  all = (): readonly JobRow[] => this.list;
+
+  subscribe = (listener: Listener): (() => void) => {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  };
+
+  onTouched(listener: (uids: ReadonlySet<string>) => void): () => void {
+    this.touchedListeners.add(listener);
+    return () => this.touchedListeners.delete(listener);
+  }
+
+  private publish(): void {
+    this.list = [...this.byUid.values()];
+    for (const listener of this.listeners) listener();
+  }
+}
+
+function same(before: JobRow | undefined, now: JobRow): JobRow {
+  if (before === undefined) return now;
+  const keys = Object.keys(now) as (keyof JobRow)[];
+  return keys.every((key) => before[key] === now[key]) ? before : now;
+}

@@ -1,0 +1,95 @@
+import { QueryClientProvider } from "@tanstack/react-query";
+import { createRootRoute, createRoute, createRouter, Link, redirect, RouterProvider } from "@tanstack/react-router";
+import { StrictMode, useEffect } from "react";
+import { createRoot } from "react-dom/client";
+import { Job } from "./pages/job";
+import { Jobs } from "./pages/jobs";
+import { SignIn } from "./pages/sign-in";
+import { Shell } from "./parts/shell";
+import { Notice, Trouble } from "./parts/trouble";
+import { live, queries, useSession } from "./session";
+import { type View, VIEWS } from "./text/filter";
+import { currentTheme, showTheme } from "./theme";
+import "./style/tokens.css";
+import "./style/base.css";
+import "./style/pages.css";
+import "./style/narrow.css";
+
+const TABS = ["log", "conditions", "events"] as const;
+type Tab = (typeof TABS)[number];
+
+/** The page of somebody who is signed in; the address stays the same while signing in. */
+function Root() {
+  const { data: session, error, refetch } = useSession();
+  const user = session?.user ?? "";
+  useEffect(() => {
+    if (user === "") return;
+    live.start();
+    return () => live.stop();
+  }, [user]);
+  if (error !== null && session === undefined)
+    return (
+      <main className="signin">
+        <Trouble error={error} retry={() => void refetch()} />
+      </main>
+    );
+  if (session === undefined) return null;
+  return user === "" ? <SignIn session={session} /> : <Shell session={session} />;
+}
+
+const text = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined);
+
+const root = createRootRoute({
+  component: Root,
+  notFoundComponent: () => (
+    <Notice icon="info" title="There is no such page.">
+      <Link to="/jobs">To the jobs</Link>
+    </Notice>
+  ),
+});
+const home = createRoute({
+  getParentRoute: () => root,
+  path: "/",
+  // A one-time code stays in the address until the sign-in has taken it.
+  beforeLoad: ({ location }) => {
+    throw redirect({ to: "/jobs", hash: location.hash, replace: true });
+  },
+});
+const jobs = createRoute({
+  getParentRoute: () => root,
+  path: "/jobs",
+  component: Jobs,
+  validateSearch: (search: Record<string, unknown>): { view?: View; q?: string } => {
+    const view = VIEWS.find(({ id }) => id === search["view"])?.id;
+    const q = text(search["q"]);
+    return { ...(view === undefined ? {} : { view }), ...(q === undefined ? {} : { q }) };
+  },
+});
+const job = createRoute({
+  getParentRoute: () => root,
+  path: "/jobs/$namespace/$kind/$name",
+  component: Job,
+  validateSearch: (search: Record<string, unknown>): { tab?: Tab; pod?: string } => {
+    const tab = TABS.find((known) => known === search["tab"]);
+    const pod = text(search["pod"]);
+    return { ...(tab === undefined ? {} : { tab }), ...(pod === undefined ? {} : { pod }) };
+  },
+});
+
+const router = createRouter({ routeTree: root.addChildren([home, jobs, job]) });
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}
+
+showTheme(currentTheme());
+const place = document.getElementById("root");
+if (place === null) throw new Error("the page has no place for the console");
+createRoot(place).render(
+  <StrictMode>
+    <QueryClientProvider client={queries}>
+      <RouterProvider router={router} />
+    </QueryClientProvider>
+  </StrictMode>,
+);

@@ -1,0 +1,244 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { get, jobPath } from "../api/request";
+import type { Condition, EventRow, JobPage, Missing, PodRow } from "../api/wire";
+import { Icon } from "../parts/icon";
+import { LogView } from "../parts/log";
+import { Ready } from "../parts/ready";
+import { State } from "../parts/state";
+import { Notice, Trouble } from "../parts/trouble";
+import { useNow } from "../session";
+import { elapsed, figure, moment } from "../text/format";
+import { look } from "../text/states";
+
+const TABS = [
+  { id: "log", title: "Pods and log" },
+  { id: "conditions", title: "Conditions" },
+  { id: "events", title: "Events" },
+] as const;
+
+export function Job() {
+  const { namespace, kind, name } = useParams({ from: "/jobs/$namespace/$kind/$name" });
+  const { tab = "log", pod } = useSearch({ from: "/jobs/$namespace/$kind/$name" });
+  const navigate = useNavigate({ from: "/jobs/$namespace/$kind/$name" });
+  const now = useNow(10_000);
+  const { data, error, refetch } = useQuery({
+    queryKey: ["job", namespace, kind, name],
+    queryFn: ({ signal }) => get<JobPage>(jobPath(namespace, kind, name), signal),
+  });
+  const crumbs = (
+    <div className="crumbs">
+      <Link to="/jobs">Jobs</Link>
+      <Icon name="right" small />
+      <Link to="/jobs" search={{ q: `ns:${namespace}` }}>
+        {namespace}
+      </Link>
+    </div>
+  );
+  if (data === undefined)
+    return (
+      <>
+        {crumbs}
+        <div className="head">
+          <h1>{name}</h1>
+        </div>
+        {error !== null ? (
+          <div className="card">
+            <Trouble error={error} retry={() => void refetch()} />
+          </div>
+        ) : null}
+      </>
+    );
+  const counts = { log: data.pods.length, conditions: data.conditions.length, events: data.events.length };
+  return (
+    <>
+      <div>
+        {crumbs}
+        <div className="head">
+          <h1>{data.job.name}</h1>
+          <State state={data.job.state} />
+          <span className="tag">{data.job.kind}</span>
+          <span className="dim">
+            {data.job.user === "" ? "" : `${data.job.user}, `}
+            {data.job.started === null ? `created ${moment(data.job.created, now)}` : `started ${moment(data.job.started, now)}`}
+          </span>
+        </div>
+      </div>
+      {error !== null ? (
+        <div className="card" role="alert">
+          <Trouble error={error} retry={() => void refetch()} />
+        </div>
+      ) : null}
+      <Facts page={data} now={now} />
+      {data.job.message !== "" ? (
+        <div className={`card why tone-edge-${look(data.job.state).tone}`}>
+          <b>{data.reason || "Message"}</b>
+          <span>{data.job.message}</span>
+        </div>
+      ) : null}
+      <div className="card">
+        <div className="tabs inside" role="tablist" aria-label="Parts of the job">
+          {TABS.map(({ id, title }) => (
+            <button
+              key={id}
+              role="tab"
+              aria-selected={tab === id}
+              onClick={() => void navigate({ search: (before) => ({ ...before, tab: id }), replace: true })}
+            >
+              {title}
+              <span className="n">{figure(counts[id])}</span>
+            </button>
+          ))}
+        </div>
+        {tab === "log" ? (
+          <Pods page={data} chosen={pod} choose={(next) => void navigate({ search: (before) => ({ ...before, pod: next }), replace: true })} />
+        ) : tab === "conditions" ? (
+          <Conditions rows={data.conditions} now={now} />
+        ) : (
+          <Events rows={data.events} missing={data.missing} now={now} />
+        )}
+      </div>
+    </>
+  );
+}
+
+function Facts({ page, now }: { page: JobPage; now: number }) {
+  const { job } = page;
+  const time = job.finished !== null ? "Ran" : job.started !== null ? "Runs for" : "Waits for";
+  const facts: readonly { readonly title: string; readonly value: ReactNode; readonly more?: string }[] = [
+    { title: time, value: elapsed(job, now), ...(job.finished === null ? {} : { more: `ended ${moment(job.finished, now)}` }) },
+    { title: "Ready", value: <Ready text={job.ready} /> },
+    { title: "GPUs", value: job.gpus === 0 ? "–" : figure(job.gpus) },
+    { title: "Restarts", value: figure(job.restarts) },
+    { title: "Queue", value: job.queue || "–" },
+    { title: "Created", value: moment(job.created, now) },
+  ];
+  return (
+    <dl className="card facts">
+      {facts.map(({ title, value, more }) => (
+        <div key={title}>
+          <dt>{title}</dt>
+          <dd className="cut">{value}</dd>
+          {more ? <dd className="sub">{more}</dd> : null}
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Pods({ page, chosen, choose }: { page: JobPage; chosen: string | undefined; choose: (pod: string) => void }) {
+  const denied = page.missing.find((right) => right.resource === "pods");
+  if (denied !== undefined) return <Denied right={denied} what="Pods and logs are" />;
+  const shown = page.pods.find((pod) => pod.name === chosen) ?? firstFailed(page.pods) ?? page.pods[0];
+  if (shown === undefined)
+    return (
+      <Notice icon="info" title="The job has no pods now.">
+        <p>They are created when it starts, and may be deleted when it has ended.</p>
+      </Notice>
+    );
+  return (
+    <div className="logs">
+      <div className="podlist" aria-label="Pods">
+        {page.pods.map((pod) => (
+          <button key={pod.name} className="pod" aria-pressed={pod === shown} onClick={() => choose(pod.name)} title={pod.name}>
+            <b className="cut">{pod.replica || pod.name}</b>
+            <span className={`phase tone-text-${podTone(pod)}`}>{pod.phase}</span>
+            <span className="dimmer cut">{pod.message || pod.node || "no node yet"}</span>
+            {pod.restarts > 0 ? <span className="dimmer">{figure(pod.restarts)} {pod.restarts === 1 ? "restart" : "restarts"}</span> : null}
+          </button>
+        ))}
+      </div>
+      <LogView key={shown.name} job={page.job} pod={shown} />
+    </div>
+  );
+}
+
+/** A failed job opens at a pod that failed. */
+const firstFailed = (pods: readonly PodRow[]): PodRow | undefined => pods.find((pod) => pod.phase === "Failed");
+
+function podTone(pod: PodRow): string {
+  const tones: Record<string, string> = { Running: "running", Succeeded: "ok", Failed: "fail", Pending: "wait" };
+  return tones[pod.phase] ?? "off";
+}
+
+function Conditions({ rows, now }: { rows: readonly Condition[]; now: number }) {
+  if (rows.length === 0) return <Notice icon="info" title="No operator has seen this job yet." />;
+  return (
+    <div className="scrollx">
+      <table>
+        <thead>
+          <tr>
+            <th>Condition</th>
+            <th>Status</th>
+            <th>Reason</th>
+            <th>Message</th>
+            <th className="right">Since</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={row.type}>
+              <td>
+                <b>{row.type}</b>
+              </td>
+              <td>{row.status}</td>
+              <td className="dim">{row.reason || "–"}</td>
+              <td className="dim message">{row.message || "–"}</td>
+              <td className="right dim">{moment(row.since, now)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Events({ rows, missing, now }: { rows: readonly EventRow[]; missing: readonly Missing[]; now: number }) {
+  const denied = missing.find((right) => right.resource === "events");
+  if (denied !== undefined) return <Denied right={denied} what="Events are" />;
+  if (rows.length === 0)
+    return (
+      <Notice icon="info" title="There are no events.">
+        <p>A cluster keeps them for an hour.</p>
+      </Notice>
+    );
+  return (
+    <div className="scrollx">
+      <table>
+        <thead>
+          <tr>
+            <th>Time</th>
+            <th>About</th>
+            <th>Reason</th>
+            <th>Message</th>
+            <th className="right">Count</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={row.uid} className={row.type === "Warning" ? "warning" : undefined}>
+              <td className="dim">{moment(row.time, now)}</td>
+              <td>{row.about}</td>
+              <td>
+                {row.type === "Warning" ? <Icon name="warn" small /> : null} {row.reason}
+              </td>
+              <td className="dim message">{row.message}</td>
+              <td className="right dim">{figure(row.count)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Denied({ right, what }: { right: Missing; what: string }) {
+  return (
+    <Notice icon="lock" title={`${what} hidden from you.`}>
+      <p>
+        The right to {right.verb} {right.resource} in {right.namespace} is missing. An administrator can give it with the role view.
+      </p>
+    </Notice>
+  );
+}

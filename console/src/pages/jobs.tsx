@@ -1,0 +1,200 @@
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useDeferredValue, useMemo, useRef, useSyncExternalStore } from "react";
+import type { JobRow, Session } from "../api/wire";
+import { Icon } from "../parts/icon";
+import { Ready } from "../parts/ready";
+import { State } from "../parts/state";
+import { Notice, Trouble } from "../parts/trouble";
+import { live, rows as store, useHeard, useNow, useRows, useSession } from "../session";
+import { inOrder, inView, matcher, VIEWS } from "../text/filter";
+import { elapsed, figure, moment } from "../text/format";
+
+const narrow = window.matchMedia("(max-width: 820px)");
+const onNarrow = (listener: () => void): (() => void) => {
+  narrow.addEventListener("change", listener);
+  return () => narrow.removeEventListener("change", listener);
+};
+
+export function Jobs() {
+  const { view = "all", q = "" } = useSearch({ from: "/jobs" });
+  const navigate = useNavigate({ from: "/jobs" });
+  const session = useSession().data as Session;
+  const all = useRows();
+  useHeard(); // an error of the stream is shown here too
+  const query = useDeferredValue(q);
+  const counts = useMemo(
+    () => new Map(VIEWS.map(({ id }) => [id, all.filter((row) => inView(id, row, session.user)).length])),
+    [all, session.user],
+  );
+  const shown = useMemo(() => {
+    const matches = matcher(query);
+    return inOrder(all.filter((row) => inView(view, row, session.user) && matches(row)));
+  }, [all, view, query, session.user]);
+  const search = (next: { view?: typeof view; q?: string }): void =>
+    void navigate({ search: (before) => clean({ ...before, ...next }), replace: true });
+  return (
+    <>
+      <div className="head">
+        <h1>Jobs</h1>
+        {store.loaded ? <span className="dim">{figure(shown.length)} shown</span> : null}
+      </div>
+      <div className="tabs" role="tablist" aria-label="Views">
+        {VIEWS.map(({ id, title }) => (
+          <button key={id} role="tab" aria-selected={view === id} onClick={() => search({ view: id })}>
+            {title}
+            <span className="n">{store.loaded ? figure(counts.get(id) ?? 0) : ""}</span>
+          </button>
+        ))}
+      </div>
+      <label className="query">
+        <Icon name="filter" small />
+        <span className="sr">Filter</span>
+        <input
+          type="search"
+          placeholder="state:Failed ns:nlp kind:pytorch or any text"
+          value={q}
+          onChange={(event) => search({ q: event.target.value })}
+        />
+      </label>
+      {store.loaded ? (
+        <Table rows={shown} any={all.length > 0} clear={() => search({ view: "all", q: "" })} />
+      ) : live.failure !== null ? (
+        <Trouble error={live.failure} />
+      ) : (
+        <Skeleton />
+      )}
+    </>
+  );
+}
+
+function Table({ rows, any, clear }: { rows: readonly JobRow[]; any: boolean; clear: () => void }) {
+  const now = useNow(10_000);
+  const small = useSyncExternalStore(onNarrow, () => narrow.matches);
+  const port = useRef<HTMLDivElement>(null);
+  const height = small ? 88 : 36;
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => port.current,
+    estimateSize: () => height,
+    getItemKey: (index) => rows[index]?.uid ?? index,
+    overscan: 12,
+  });
+  const items = virtual.getVirtualItems();
+  return (
+    <div className="card jobs" role="table" aria-label="Jobs" aria-rowcount={rows.length + 1}>
+      <div className="vhead vgrid" role="row">
+        {["State", "Name", "Kind", "User", "GPUs", "Ready", "Why", "Time"].map((title) => (
+          <span key={title} role="columnheader" className={title === "GPUs" || title === "Time" ? "right" : undefined}>
+            {title}
+          </span>
+        ))}
+      </div>
+      {rows.length === 0 ? (
+        <Empty any={any} clear={clear} />
+      ) : (
+        <div className="vport" ref={port} role="rowgroup" tabIndex={0} aria-label="Rows">
+          <div className="vspace" style={{ height: rows.length * height }}>
+            {items.map((item) => {
+              const row = rows[item.index];
+              return row === undefined ? null : (
+                <div
+                  className={row.message === "" ? "vrow vgrid" : "vrow vgrid has-why"}
+                  role="row"
+                  aria-rowindex={item.index + 2}
+                  key={item.key}
+                  style={{ transform: `translateY(${item.index * height}px)` }}
+                >
+                  <Cells row={row} now={now} />
+                </div>
+              );
+            })}
+          </div>
+        </div>
+      )}
+      <div className="tablefoot">
+        <span>{figure(rows.length)} live</span>
+        {store.hiddenNamespaces > 0 ? <span>{hidden(store.hiddenNamespaces)}</span> : null}
+      </div>
+    </div>
+  );
+}
+
+function Cells({ row, now }: { row: JobRow; now: number }) {
+  const since = row.started ?? row.created;
+  return (
+    <>
+      <span role="cell" className="c-state">
+        <State state={row.state} plain />
+      </span>
+      <span role="cell" className="c-name cut" title={`${row.namespace}/${row.name}`}>
+        <Link
+          to="/jobs/$namespace/$kind/$name"
+          params={{ namespace: row.namespace, kind: row.kind.toLowerCase(), name: row.name }}
+        >
+          <b>{row.name}</b>
+        </Link>{" "}
+        <span className="dimmer">{row.namespace}</span>
+      </span>
+      <span role="cell" className="c-kind dim cut" title={row.kind}>
+        {row.kind.replace(/Job$/, "")}
+      </span>
+      <span role="cell" className="c-user cut" title={row.user === "" ? undefined : `${row.user}, as the job states`}>
+        {row.user || "–"}
+      </span>
+      <span role="cell" className="c-gpus right">
+        {row.gpus === 0 ? "–" : figure(row.gpus)}
+      </span>
+      <span role="cell" className="c-ready">
+        <Ready text={row.ready} />
+      </span>
+      <span className="c-facts cut" aria-hidden="true">
+        {[row.namespace, row.user, row.gpus === 0 ? "" : `${figure(row.gpus)} GPUs`].filter((part) => part !== "").join(" · ")}
+      </span>
+      <span role="cell" className="c-why dim cut" title={row.message || undefined}>
+        {row.message || "–"}
+      </span>
+      <span role="cell" className="c-time right dim" title={since === null ? undefined : moment(since, now)}>
+        {elapsed(row, now)}
+      </span>
+    </>
+  );
+}
+
+function Empty({ any, clear }: { any: boolean; clear: () => void }) {
+  if (any)
+    return (
+      <Notice icon="info" title="No job matches.">
+        <button className="button" onClick={clear}>
+          Clear filters
+        </button>
+      </Notice>
+    );
+  return (
+    <Notice icon={store.hiddenNamespaces > 0 ? "lock" : "info"} title="There are no jobs that you may see.">
+      <p>
+        {store.hiddenNamespaces > 0
+          ? `${hidden(store.hiddenNamespaces)}; ask an administrator for the role view there.`
+          : "Submit one, and it appears here by itself:"}
+      </p>
+      {store.hiddenNamespaces > 0 ? null : <code>kubedl submit pytorch --name hello --image IMAGE -- python train.py</code>}
+    </Notice>
+  );
+}
+
+const hidden = (count: number): string => (count === 1 ? "1 namespace is hidden" : `${count} namespaces are hidden`);
+
+/** Rows of their real height, which appear only if the list takes long. */
+function Skeleton() {
+  return (
+    <div className="card skeleton" aria-label="Loading" role="status">
+      {Array.from({ length: 8 }, (_, index) => (
+        <i key={index} />
+      ))}
+    </div>
+  );
+}
+
+function clean(search: { view?: (typeof VIEWS)[number]["id"]; q?: string }) {
+  return { ...(search.view && search.view !== "all" ? { view: search.view } : {}), ...(search.q ? { q: search.q } : {}) };
+}

@@ -1,0 +1,58 @@
+// Who is signed in, the list of jobs and its stream: one of each for the whole page.
+import { QueryClient, useQuery } from "@tanstack/react-query";
+import { useEffect, useState, useSyncExternalStore } from "react";
+import { change, get, RequestError } from "./api/request";
+import type { JobRow, Session } from "./api/wire";
+import { Live } from "./live/connection";
+import type { Heard } from "./live/health";
+import { Rows } from "./live/rows";
+
+export const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: Infinity, // the stream says when something changed
+      retry: (failures, error) => !(error instanceof RequestError && error.status < 500) && failures < 3,
+      refetchOnWindowFocus: false,
+    },
+  },
+});
+
+const SESSION = ["session"];
+export const rows = new Rows();
+export const live = new Live(rows, () => void queries.invalidateQueries({ queryKey: SESSION }));
+
+rows.onTouched((uids) => {
+  void queries.invalidateQueries({
+    predicate: ({ queryKey, state }) =>
+      queryKey[0] === "job" && uids.has((state.data as { job?: JobRow } | undefined)?.job?.uid ?? ""),
+  });
+});
+
+export function useSession() {
+  return useQuery({ queryKey: SESSION, queryFn: ({ signal }) => get<Session>("/api/v1/session", signal) });
+}
+
+export async function signIn(proof: { token: string } | { code: string }): Promise<void> {
+  await change("POST", "/api/v1/session", proof);
+  await queries.invalidateQueries({ queryKey: SESSION });
+}
+
+export async function signOut(): Promise<void> {
+  await change("DELETE", "/api/v1/session");
+  rows.clear();
+  queries.removeQueries({ queryKey: ["job"] });
+  await queries.invalidateQueries({ queryKey: SESSION });
+}
+
+export const useRows = (): readonly JobRow[] => useSyncExternalStore(rows.subscribe, rows.all);
+export const useHeard = (): Heard => useSyncExternalStore(live.subscribe, live.state);
+
+/** The time, which moves on by itself. */
+export function useNow(every: number): number {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), every);
+    return () => clearInterval(timer);
+  }, [every]);
+  return now;
+}

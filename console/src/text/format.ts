@@ -1,0 +1,45 @@
+// Times, durations and figures as people read them. Pure: the caller says what time it is.
+
+const MINUTE = 60_000;
+const DAY = 86_400_000;
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+const pad = (value: number): string => String(value).padStart(2, "0");
+
+/** "<1 min", "25 min", "4 h 06", "3 d 4 h". */
+export function duration(milliseconds: number): string {
+  const minutes = Math.floor(Math.max(0, milliseconds) / MINUTE);
+  if (minutes < 1) return "<1 min";
+  if (minutes < 60) return `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  return hours < 48 ? `${hours} h ${pad(minutes % 60)}` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
+}
+
+/** A time of day today, a date before; in the browser's time zone. */
+export function moment(time: string | null, now: number): string {
+  if (time === null) return "–";
+  const then = new Date(time);
+  const clock = `${pad(then.getHours())}:${pad(then.getMinutes())}`;
+  const today = new Date(now).toDateString() === then.toDateString();
+  if (today) return clock;
+  const date = `${then.getDate()} ${MONTHS[then.getMonth()] ?? ""}`;
+  return now - then.getTime() < 300 * DAY ? `${date} ${clock}` : `${date} ${then.getFullYear()}`;
+}
+
+/** How long a job has taken: from its start to its end or now; since its creation if it has not started. */
+export function elapsed(
+  job: { readonly created: string | null; readonly started: string | null; readonly finished: string | null },
+  now: number,
+): string {
+  const from = job.started ?? job.created;
+  if (from === null) return "–";
+  return duration((job.finished === null ? now : Date.parse(job.finished)) - Date.parse(from));
+}
+
+/** Ready and wanted pods of "2/4"; null if it says neither. */
+export function readiness(text: string): { readonly ready: number; readonly wanted: number } | null {
+  const found = /^(\d+)\/(\d+)$/.exec(text);
+  return found === null ? null : { ready: Number(found[1]), wanted: Number(found[2]) };
+}
+
+export const figure = (value: number): string => value.toLocaleString("en-US");

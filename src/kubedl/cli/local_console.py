@@ -1,0 +1,43 @@
+"""Starts the console on this machine, for the owner of the kubeconfig. A process of its own: it needs more packages."""
+
+import importlib.util
+import subprocess
+import sys
+
+from kubedl.cli.settings import Settings
+from kubedl.client import KubedlError
+
+PACKAGES = ("aiohttp", "cryptography", "prometheus_client", "structlog")
+UNSUPPORTED = {  # flags of this command line that the process does not have
+    "cluster": "--cluster",
+    "user": "--user",
+    "as_user": "--as",
+    "as_group": "--as-group",
+    "token": "--token",
+    "server": "--server",
+}
+
+
+def run(settings: Settings, port: int | None, *, browser: bool) -> int:
+    """Run the console until Ctrl-C, and return its exit code."""
+    missing = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
+    if missing:
+        why = f"the packages of the console are not installed: {', '.join(missing)}"
+        raise KubedlError("no console on this machine", why, ("pip install 'kubedl[console]'",))
+    given = [flag for name, flag in UNSUPPORTED.items() if getattr(settings, name)]
+    if given:
+        why = f"the console does not support {', '.join(given)}"
+        raise KubedlError("no console", why, ("a context of the kubeconfig, by --context",))
+    try:
+        return subprocess.run(command(settings, port, browser=browser), check=False).returncode
+    except KeyboardInterrupt:
+        return 130
+
+
+def command(settings: Settings, port: int | None, *, browser: bool) -> list[str]:
+    """Return the command line of the process."""
+    words = [sys.executable, "-m", "kubedl.entrypoints.command", "console", "--mode=local"]
+    words += [f"--address=127.0.0.1:{port or 0}", "--log-format=console", "--log-level=warning"]
+    named = {"--kubeconfig": settings.kubeconfig, "--context": settings.context, "--namespace": settings.namespace}
+    words += [f"{flag}={value}" for flag, value in named.items() if value]
+    return [*words, *(["--browser"] if browser else [])]

@@ -1,0 +1,76 @@
+"""The shared cache: one watch for each kind, whatever the number of viewers.
+
+It is filled with the console's own account. Nothing leaves it but through `rights`.
+"""
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any
+
+from kubedl.console.kinds import POD_LABEL, PODS, ShownPod, job_resources
+from kubedl.history.observed import RecordedJob
+from kubedl.history.observed_pods import EVENTS, RecordedEvent
+from kubedl.kube import watch
+from kubedl.kube.client import Client
+from kubedl.kube.types.meta import ObjectKey, Resource
+from kubedl.kube.watch import ListOptions
+from kubedl.runtime.discovery import Discovery
+from kubedl.runtime.reflector import Reflector
+from kubedl.runtime.store import Store
+
+BY_UID, BY_SUBJECT, BY_NAMESPACE = "uid", "subject", "namespace"
+
+
+class Stores:
+    """The objects, without what keeps them up to date."""
+
+    def __init__(self) -> None:
+        self.jobs: dict[str, Store[RecordedJob]] = {
+            name: Store({BY_NAMESPACE: lambda job: job.metadata.namespace}) for name in job_resources()
+        }
+        self.pods: Store[ShownPod] = Store({BY_UID: lambda pod: pod.metadata.uid})
+        self.events: Store[RecordedEvent] = Store({BY_SUBJECT: lambda event: event.involved_object.uid or None})
+
+    def job(self, kind: str, key: ObjectKey) -> RecordedJob | None:
+        """Return a job; `kind` is its name in addresses."""
+        store = self.jobs.get(kind)
+        return store.get(key) if store is not None else None
+
+    def events_about(self, job: RecordedJob, pods: Iterable[ShownPod]) -> list[RecordedEvent]:
+        """Return the events about a job and its pods; not those of other namespaces, which may name any uid."""
+        uids = [job.metadata.uid, *(pod.metadata.uid for pod in pods)]
+        found = [event for uid in uids for event in self.events.by_index(BY_SUBJECT, uid)]
+        return [event for event in found if event.metadata.namespace == job.metadata.namespace]
+
+
+class Cache:
+    """Stores, and the reflectors that fill them."""
+
+    def __init__(self, client: Client, namespace: str = "", silence: float = watch.SILENCE) -> None:
+        """With a namespace, only that one is followed: what a person with rights there alone can do."""
+        self.stores = Stores()
+        discovery = Discovery(client)
+
+        def reflector(resource: Resource[Any], store: Store[Any], labels: str = "") -> Reflector[Any]:
+            known = discovery if resource.group else None
+            return Reflector(client, resource, store, ListOptions(namespace, labels), silence=silence, discovery=known)
+
+        jobs = job_resources()
+        self._jobs = [reflector(jobs[name], store) for name, store in self.stores.jobs.items()]
+        self._rest = [reflector(PODS, self.stores.pods, POD_LABEL), reflector(EVENTS, self.stores.events)]
+
+    async def run(self) -> None:
+        """Follow until cancelled. Raises StaleResourceVersionError if only a new process can recover."""
+        async with asyncio.TaskGroup() as group:
+            for reflector in (*self._jobs, *self._rest):
+                group.create_task(reflector.run())
+
+    def unsynced(self) -> list[str]:
+        """Return the kinds that were not listed yet; those that the cluster does not serve are not waited for."""
+        found = (*self._jobs, *self._rest)
+        return [one.resource.name for one in found if not one.synced.is_set() and not one.absent]
+
+    def silent_seconds(self) -> float:
+        """Return the seconds since the API server last sent anything about jobs."""
+        ages = [one.age() for one in self._jobs if one.synced.is_set() and not one.absent]
+        return max(ages, default=0.0)

@@ -1,0 +1,82 @@
+"""What the API answers, from cache and rights. No HTTP here."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+import msgspec
+
+from kubedl.console.cache import Stores
+from kubedl.console.cursor import Cursor
+from kubedl.console.feed import Feed
+from kubedl.console.kinds import PODS, ShownPod, job_resources
+from kubedl.console.people import Caller
+from kubedl.console.problems import RefusalError, forbidden, no_such_job
+from kubedl.console.rights import Rights
+from kubedl.console.rows import condition_rows, event_rows, job_row, pod_rows
+from kubedl.console.wire import JobList, JobPage, Missing
+from kubedl.history.observed import RecordedJob
+from kubedl.history.observed_pods import EVENTS
+from kubedl.kube.types.meta import ObjectKey
+
+WHOLE = 32_768  # characters of a message, the limit of the API
+
+
+@dataclass(frozen=True)
+class Pages:
+    """Answers for one caller at a time."""
+
+    stores: Stores
+    feed: Feed
+    rights: Rights
+    now: Callable[[], datetime]
+
+    async def jobs(self, caller: Caller) -> JobList:
+        """Return all jobs that a person may see."""
+        snapshot = self.feed.snapshot()
+        view = await self.rights.view(caller, self.feed.places(snapshot.rows))
+        return JobList(
+            cursor=str(Cursor(self.feed.epoch, snapshot.position, view.digest)),
+            rows=[msgspec.Raw(row) for row in snapshot.seen_by(view.shows)],
+            hidden_namespaces=view.hidden_namespaces,
+        )
+
+    async def job(self, caller: Caller, kind: str, key: ObjectKey) -> JobPage:
+        """Return one job with its pods and events."""
+        job = await self.visible_job(caller, kind, key)
+        missing: list[Missing] = []
+
+        async def may_list(resource: str) -> bool:
+            if await self.rights.list_in(caller, resource, key.namespace):
+                return True
+            missing.append(Missing(verb="list", resource=resource, namespace=key.namespace))
+            return False
+
+        sees_pods, sees_events = await may_list(PODS.name), await may_list(EVENTS.name)
+        pods = self.pods_of(job)
+        about = pods if sees_pods else []  # an event about a pod names it
+        events = self.stores.events_about(job, about) if sees_events else []
+        return JobPage(
+            job=job_row(job_resources()[kind].kind, job, WHOLE),
+            reason=job.status.reason,
+            conditions=condition_rows(job),
+            pods=pod_rows(pods, self.now()) if sees_pods else (),
+            events=event_rows(events),
+            missing=missing,
+        )
+
+    async def visible_job(self, caller: Caller, kind: str, key: ObjectKey) -> RecordedJob:
+        """Return a job. One that the person may not see is refused alike, whether it exists or not."""
+        resource = job_resources().get(kind)
+        if resource is None:
+            raise RefusalError(404, f"no kind {kind}", "KubeDL has no such kind of jobs", "Look in the list of jobs.")
+        if not await self.rights.list_in(caller, resource.name, key.namespace):
+            raise forbidden(caller.person.name, "list", resource.name, key.namespace)
+        job = self.stores.job(kind, key)
+        if job is None:
+            raise no_such_job(key.namespace, resource.kind, key.name)
+        return job
+
+    def pods_of(self, job: RecordedJob) -> list[ShownPod]:
+        """Return the pods that a job controls."""
+        return self.stores.pods.owned_by(job)

@@ -1,0 +1,56 @@
+"""Errors as people read them: what failed, why, and what to do next. Pure."""
+
+import msgspec
+
+from kubedl.console.wire import Problem
+from kubedl.kube.errors import ApiError, ForbiddenError, NotFoundError, UnauthorizedError
+
+
+class RefusalError(Exception):
+    """A request is answered with an error."""
+
+    def __init__(self, status: int, what: str, why: str, next_step: str) -> None:
+        super().__init__(f"{what}: {why}")
+        self.status, self.what, self.why, self.next_step = status, what, why, next_step
+
+    def body(self, request: str) -> bytes:
+        """Return the answer's body."""
+        return msgspec.json.encode(Problem(what=self.what, why=self.why, next=self.next_step, request=request))
+
+
+def signed_out() -> RefusalError:
+    """Return the answer to somebody who is not signed in, or no longer."""
+    return RefusalError(401, "not signed in", "there is no valid proof of who you are", "Sign in again.")
+
+
+def no_such_job(namespace: str, kind: str, name: str) -> RefusalError:
+    """Return the answer about a job that is not there."""
+    return RefusalError(
+        404,
+        f"no {kind} {namespace}/{name}",
+        "it does not exist, or was deleted",
+        "Look in the list of jobs, or in the history: kubedl history list",
+    )
+
+
+def forbidden(user: str, verb: str, resource: str, namespace: str) -> RefusalError:
+    """Return the answer about something that this person may not see, whether it exists or not."""
+    place = f" in {namespace}" if namespace else ""
+    return RefusalError(
+        403,
+        f"may not {verb} {resource}{place}",
+        f"{user} has no right to {verb} {resource}{place}",
+        f"Ask an administrator: kubectl create rolebinding kubedl-view --clusterrole=view "
+        f"--user={user} --namespace={namespace}",
+    )
+
+
+def from_api(error: ApiError, what: str) -> RefusalError:
+    """Return the answer for an error of the API server."""
+    if isinstance(error, UnauthorizedError):
+        return signed_out()
+    if isinstance(error, ForbiddenError):
+        return RefusalError(403, what, error.message, "Ask an administrator for this right.")
+    if isinstance(error, NotFoundError):
+        return RefusalError(404, what, error.message, "It may have been deleted; load the page again.")
+    return RefusalError(502, what, f"the API server answered: {error.message}", "Try again.")

@@ -1,0 +1,209 @@
+"""The console over HTTP: routes, and what every answer has in common."""
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import msgspec
+import structlog
+from aiohttp import web
+
+from kubedl.console import live_log, safety
+from kubedl.console.access import Access
+from kubedl.console.assets import Assets
+from kubedl.console.pages import Pages
+from kubedl.console.people import Caller
+from kubedl.console.problems import RefusalError, from_api, signed_out
+from kubedl.console.stream import Stream
+from kubedl.console.wire import Session, SignIn, Wire
+from kubedl.kube.errors import ApiError
+from kubedl.kube.types.meta import ObjectKey
+
+LARGEST_BODY = 64 * 1024
+LARGEST_HEADER = 32 * 1024  # a proxy sends tokens and cookies of its own
+COMPRESS_FROM = 4096  # bytes
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+REQUEST = web.RequestKey("request", str)
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True)
+class Console:
+    """The parts of a console."""
+
+    access: Access
+    pages: Pages
+    assets: Assets
+    silent_seconds: Callable[[], float]
+    cluster: str
+    version: str
+    loopback_only: bool = False
+
+    def application(self) -> web.Application:
+        """Return the routes."""
+        application = web.Application(middlewares=[self._guarded], client_max_size=LARGEST_BODY)
+        job = "/api/v1/jobs/{namespace}/{kind}/{name}"
+        add = application.router
+        add.add_get("/api/v1/session", self._session)
+        add.add_post("/api/v1/session", self._sign_in)
+        add.add_delete("/api/v1/session", self._sign_out)
+        add.add_get("/api/v1/jobs", self._jobs)
+        add.add_get("/api/v1/stream", self._stream)
+        add.add_get(job, self._job)
+        add.add_get(f"{job}/logs/{{pod}}", self._log)
+        add.add_get("/assets/{name}", self._asset)
+        add.add_get("/{path:.*}", self._page)
+        return application
+
+    @web.middleware
+    async def _guarded(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Check where a request comes from, and turn errors into answers. Headers are added before any byte is sent."""
+        request[REQUEST] = secrets.token_hex(6)
+        try:
+            if self.loopback_only:
+                safety.check_host(request.host, _port(request))
+            safety.check_origin(request.method, request.host, request.headers)
+            answer = await handler(request)
+        except RefusalError as refusal:
+            answer = _refused(request, refusal)
+        except ApiError as error:
+            log.warning("the API server failed", path=request.path, error=str(error), request=request[REQUEST])
+            answer = _refused(request, from_api(error, "the request failed"))
+        except web.HTTPException as error:
+            answer = _refused(
+                request, RefusalError(error.status, "request refused", error.reason, "Check the address.")
+            )
+        if not answer.prepared:
+            answer.headers.update(safety.FIXED)
+        return answer
+
+    async def _session(self, request: web.Request) -> web.Response:
+        caller = await self.access.caller(request)
+        return _json(request, self._session_of(caller))
+
+    def _session_of(self, caller: Caller | None) -> Session:
+        name, groups = (caller.person.name, caller.person.groups) if caller is not None else ("", ())
+        return Session(mode=self.access.mode, user=name, groups=groups, cluster=self.cluster, version=self.version)
+
+    async def _sign_in(self, request: web.Request) -> web.Response:
+        try:
+            proof = msgspec.json.decode(await request.read(), type=SignIn)
+        except msgspec.MsgspecError as error:
+            raise RefusalError(
+                400, "not signed in", f"the request has no token or code: {error}", "Sign in again."
+            ) from None
+        answer = web.Response(status=204)
+        person = await self.access.sign_in(request, proof, answer)
+        log.info("signed in", user=person.name, mode=self.access.mode)
+        return answer
+
+    async def _sign_out(self, request: web.Request) -> web.Response:
+        answer = web.Response(status=204)
+        self.access.sign_out(answer)
+        return answer
+
+    async def _jobs(self, request: web.Request) -> web.Response:
+        return _json(request, await self.pages.jobs(await self._caller(request)))
+
+    async def _job(self, request: web.Request) -> web.Response:
+        caller = await self._caller(request)
+        return _json(request, await self.pages.job(caller, request.match_info["kind"], _key(request)))
+
+    async def _stream(self, request: web.Request) -> web.StreamResponse:
+        await self._caller(request)  # with a status; later only the stream itself can say that somebody is signed out
+        stream = Stream(
+            self.pages.feed,
+            self.pages.rights,
+            lambda: self.access.caller(request),
+            self.silent_seconds,
+            asyncio.get_running_loop().time,
+        )
+        return await _streamed(request, "text/event-stream", stream.events(request.headers.get("Last-Event-ID", "")))
+
+    async def _log(self, request: web.Request) -> web.StreamResponse:
+        caller, kind, key = await self._caller(request), request.match_info["kind"], _key(request)
+        job = await self.pages.visible_job(caller, kind, key)
+        name, query = request.match_info["pod"], request.query
+        pod = next((one for one in self.pages.pods_of(job) if one.metadata.name == name), None)
+        # The same words for a pod that is not there and for one of another job; the API server judges the right to it.
+        if pod is None:
+            raise RefusalError(404, f"no log of {name}", f"{key} has no such pod now", "Load the page again.")
+        known = pod.spec.names()
+        container = query.get("container") or known[0]
+        params = live_log.parameters(container, known, query.get("since", ""), query.get("lines", "1000"))
+        async with live_log.follow(caller, ObjectKey(key.namespace, name), params) as parts:
+            return await _streamed(request, "text/plain", parts)
+
+    async def _asset(self, request: web.Request) -> web.StreamResponse:
+        return self.assets.file(request.match_info["name"])
+
+    async def _page(self, request: web.Request) -> web.StreamResponse:
+        if request.path.startswith("/api/"):
+            raise RefusalError(404, f"no {request.path}", "the console has no such address", "Check the address.")
+        return self.assets.page()
+
+    async def _caller(self, request: web.Request) -> Caller:
+        caller = await self.access.caller(request)
+        if caller is None:
+            raise signed_out()
+        return caller
+
+
+@asynccontextmanager
+async def serve(console: Console, address: str) -> AsyncIterator[str]:
+    """Serve at `host:port` while the block runs; yields the address, with the actual port if 0 was given."""
+    host, _, port = address.rpartition(":")
+    host = host or "127.0.0.1"
+    runner = web.AppRunner(
+        console.application(),
+        access_log=None,  # it would have addresses of people, and nothing that is not in the API server's audit log
+        shutdown_timeout=1,
+        handle_signals=False,
+        handler_cancellation=True,  # a stream ends with its browser
+        max_field_size=LARGEST_HEADER,
+    )
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, None if host == "*" else host.strip("[]"), int(port)).start()
+        yield f"{host}:{runner.addresses[0][1]}"
+    finally:
+        await runner.cleanup()
+
+
+async def _streamed(request: web.Request, content_type: str, parts: AsyncIterator[bytes]) -> web.StreamResponse:
+    headers = {**safety.FIXED, "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    answer = web.StreamResponse(headers=headers)
+    answer.content_type, answer.charset = content_type, "utf-8"
+    await answer.prepare(request)
+    try:
+        async for part in parts:
+            await answer.write(part)
+    except ApiError as error:  # the head is sent: the browser sees the end and comes again
+        log.warning("a stream was cut", path=request.path, error=str(error), request=request[REQUEST])
+    return answer
+
+
+def _json(request: web.Request, value: Wire) -> web.Response:
+    body = msgspec.json.encode(value)
+    answer = web.Response(body=body, content_type="application/json", headers={"Cache-Control": "no-store"})
+    if len(body) >= COMPRESS_FROM:
+        answer.enable_compression()
+    return answer
+
+
+def _refused(request: web.Request, refusal: RefusalError) -> web.Response:
+    headers = {"Cache-Control": "no-store"}
+    body = refusal.body(request[REQUEST])
+    return web.Response(status=refusal.status, body=body, content_type="application/json", headers=headers)
+
+
+def _key(request: web.Request) -> ObjectKey:
+    return ObjectKey(request.match_info["namespace"], request.match_info["name"])
+
+
+def _port(request: web.Request) -> int:
+    transport = request.transport
+    return int(transport.get_extra_info("sockname")[1]) if transport is not None else 0

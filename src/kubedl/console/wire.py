@@ -1,0 +1,151 @@
+"""What the console sends to browsers. `make generate` writes the same types for TypeScript; `make check` compares."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import msgspec
+
+
+class Wire(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """Base class of all answers. Every field is sent, so a browser never guesses a default."""
+
+
+class JobRow(Wire, frozen=True):
+    """A job in the list."""
+
+    uid: str
+    namespace: str
+    kind: str
+    name: str
+    state: str  # empty if no operator has seen the job
+    message: str
+    ready: str  # "2/4"
+    gpus: int
+    user: str  # as the job states it
+    queue: str
+    restarts: int
+    created: datetime | None
+    started: datetime | None
+    finished: datetime | None
+
+
+class JobList(Wire, frozen=True):
+    """All jobs that the caller may see, and where in the stream of changes the list was taken."""
+
+    cursor: str
+    rows: Sequence[msgspec.Raw]  # of JobRow, encoded once for all viewers
+    hidden_namespaces: int
+
+
+class Frame(Wire, frozen=True):
+    """Changes since the frame before."""
+
+    rows: Sequence[msgspec.Raw]  # of JobRow
+    gone: Sequence[str]  # uids
+    touched: Sequence[str]  # uids of jobs whose pods or events changed
+
+
+class Alive(Wire, frozen=True):
+    """A sign of life."""
+
+    silent_seconds: float  # since the API server last sent anything; a minute is usual
+
+
+class Missing(Wire, frozen=True):
+    """A right that the caller would need to see a part."""
+
+    verb: str
+    resource: str
+    namespace: str
+
+
+class Condition(Wire, frozen=True):
+    """A condition of a job."""
+
+    type: str
+    status: str
+    reason: str
+    message: str
+    since: datetime | None
+
+
+class PodRow(Wire, frozen=True):
+    """A pod of a job."""
+
+    name: str
+    replica: str  # worker-0
+    phase: str
+    message: str  # why it does not run, or how it ended
+    node: str
+    restarts: int
+    created: datetime | None
+    containers: Sequence[str]
+
+
+class EventRow(Wire, frozen=True):
+    """An event about a job or one of its pods."""
+
+    uid: str
+    about: str  # Pod/bert-worker-0
+    type: str
+    reason: str
+    message: str
+    count: int
+    time: datetime | None
+
+
+class JobPage(Wire, frozen=True):
+    """One job. A part that the caller may not see is empty and named in `missing`."""
+
+    job: JobRow
+    reason: str
+    conditions: Sequence[Condition]
+    pods: Sequence[PodRow]
+    events: Sequence[EventRow]
+    missing: Sequence[Missing]
+
+
+class Session(Wire, frozen=True):
+    """Who is signed in, and how people sign in."""
+
+    mode: str  # proxy, token, local
+    user: str  # empty: nobody
+    groups: Sequence[str]
+    cluster: str
+    version: str
+
+
+class Problem(Wire, frozen=True):
+    """An error: what failed, why, and what to do next."""
+
+    what: str
+    why: str
+    next: str
+    request: str  # in the server's log too
+
+
+class SignIn(msgspec.Struct, frozen=True):
+    """The body of a sign-in: a token, or the one-time code of a local console."""
+
+    token: str = ""
+    code: str = ""
+
+
+ANSWERS: tuple[type[msgspec.Struct], ...] = (
+    JobRow,
+    JobList,
+    Frame,
+    Alive,
+    Missing,
+    Condition,
+    PodRow,
+    EventRow,
+    JobPage,
+    Session,
+    Problem,
+)
+# What a list of encoded values holds.
+ENCODED: dict[tuple[type[msgspec.Struct], str], type[msgspec.Struct]] = {
+    (JobList, "rows"): JobRow,
+    (Frame, "rows"): JobRow,
+}

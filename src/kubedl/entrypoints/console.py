@@ -1,0 +1,176 @@
+"""The web console, `kubedl console`: a process of its own, which the operator does not need.
+
+In a cluster people sign in through a proxy or with a token; on a laptop `kubedl open` starts it for one person.
+"""
+
+import argparse
+import asyncio
+import os
+import secrets
+import sys
+import time
+import webbrowser
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from functools import partial
+
+import structlog
+
+from kubedl.cli.release import VERSION
+from kubedl.console.access import Access, LocalAccess, ProxyAccess, TokenAccess
+from kubedl.console.assets import Assets
+from kubedl.console.cache import Cache
+from kubedl.console.feed import Feed
+from kubedl.console.journal import Journal
+from kubedl.console.kinds import PODS, job_resources
+from kubedl.console.pages import Pages
+from kubedl.console.people import Caller
+from kubedl.console.reviews import TokenReviews, access_review, own_access_review, who_am_i
+from kubedl.console.rights import YES_SECONDS, Question, Review, Rights
+from kubedl.console.server import Console, serve
+from kubedl.console.sessions import KeyFileError, OneTimeCode, Seal, Tries, key_from
+from kubedl.entrypoints.process import configure_log, until_signalled
+from kubedl.history.observed_pods import EVENTS
+from kubedl.kube import credentials
+from kubedl.kube.client import Client
+from kubedl.kube.credentials import Credentials
+from kubedl.kube.errors import ApiError
+from kubedl.kube.kubeconfig import Choice, CredentialsError
+from kubedl.runtime import health
+from kubedl.runtime.metrics import Metrics
+
+ADDRESS = "127.0.0.1:8443"
+LOG_LEVELS = ("debug", "info", "warning", "error")
+
+log = structlog.get_logger()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run until SIGTERM or SIGINT."""
+    options = parser().parse_args(arguments)
+    configure_log(options.log_format, options.log_level)
+    try:
+        asyncio.run(until_signalled_console(options))
+    except (ApiError, CredentialsError, KeyFileError, OSError) as error:
+        print(f"kubedl console: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    parser = argparse.ArgumentParser(prog="kubedl console", description=__doc__)
+    parser.add_argument(
+        "--mode",
+        choices=("proxy", "token", "local"),
+        default="token",
+        help="proxy: a proxy in front adds each person's bearer token; token: people paste one; local: for the owner "
+        "of the kubeconfig alone, on this machine",
+    )
+    parser.add_argument("--address", default=ADDRESS, help="bind address of the console; *:8443 binds all")
+    parser.add_argument("--health-address", default="", help="bind address of /healthz, /readyz and /metrics")
+    parser.add_argument("--cluster", default="", help="name of the cluster that the console shows")
+    parser.add_argument("--kubeconfig", help="run outside the cluster with this kubeconfig")
+    parser.add_argument("--context", default="", help="context of the kubeconfig (default: the current one)")
+    parser.add_argument("--namespace", default="", help="show this namespace only (default: all)")
+    parser.add_argument(
+        "--session-key-file",
+        default="",
+        help="file with 32 bytes as base64 that encrypt sign-ins of mode token (default: a new key for each process)",
+    )
+    parser.add_argument(
+        "--rights-seconds",
+        type=float,
+        default=YES_SECONDS,
+        help="seconds for which an answer about a token or a right is remembered, at most 55",
+    )
+    parser.add_argument("--browser", action="store_true", help="mode local: open the browser")
+    parser.add_argument(
+        "--log-format", choices=("json", "console"), default="json", help="log format; console is for terminals"
+    )
+    parser.add_argument("--log-level", choices=LOG_LEVELS, default="info", help="lowest log level")
+    return parser
+
+
+async def until_signalled_console(options: argparse.Namespace) -> None:
+    """Run the console until it is told to end."""
+    identity = credentials.load(options.kubeconfig, Choice(context=options.context))
+    metrics = Metrics(leader="console_leader")
+    client = Client(identity, on_request=metrics.observe_request)
+    try:
+        await until_signalled(
+            _local(options, identity, client)
+            if options.mode == "local"
+            else _shared(options, identity, client, metrics)
+        )
+    finally:
+        await client.close()
+
+
+async def _shared(options: argparse.Namespace, identity: Credentials, client: Client, metrics: Metrics) -> None:
+    """Serve many people, with the account of the console for the cache and their tokens for all else."""
+    clock = asyncio.get_running_loop().time
+    reviews = TokenReviews(client, clock, _rights_seconds(options))
+    server = identity.without_identity()
+    access: Access = ProxyAccess(reviews, server)
+    if options.mode == "token":
+        access = TokenAccess(reviews, server, Seal(key_from(options.session_key_file), time.time), Tries(clock))
+    cache = Cache(client, options.namespace)
+    console = _console(options, cache, access, access_review(client))
+    async with serve(console, options.address) as address, _health(options.health_address, cache, metrics):
+        log.info("started", address=address, mode=options.mode, built=console.assets.built, pid=os.getpid())
+        await cache.run()
+
+
+async def _local(options: argparse.Namespace, identity: Credentials, client: Client) -> None:
+    """Serve the owner of a kubeconfig, who does everything with it: the cache too."""
+    caller = Caller(await who_am_i(client), identity)
+    cache = Cache(client, options.namespace or await _scope(caller))
+    code = OneTimeCode()
+    access = LocalAccess(caller, code, f"kubedl-local-{secrets.token_hex(4)}")
+    console = _console(options, cache, access, own_access_review)
+    async with serve(console, options.address) as address:
+        if not address.startswith(("127.0.0.1:", "localhost:", "[::1]:")):
+            raise CredentialsError(f"mode local serves this machine only, not {address}; use --address 127.0.0.1:PORT")
+        page = f"http://{address}/#code={code.code}"
+        print(f"The console is at {page}\nThe address works once. End with Ctrl C.", flush=True)
+        if options.browser:
+            await asyncio.to_thread(webbrowser.open, page)
+        await cache.run()
+
+
+def _console(options: argparse.Namespace, cache: Cache, access: Access, review: Review) -> Console:
+    clock = asyncio.get_running_loop().time
+    feed = Feed(cache.stores, Journal(clock))
+    pages = Pages(cache.stores, feed, Rights(review, clock, _rights_seconds(options)), partial(datetime.now, UTC))
+    local = access.mode == "local"
+    return Console(access, pages, Assets(), cache.silent_seconds, options.cluster, VERSION, loopback_only=local)
+
+
+def _rights_seconds(options: argparse.Namespace) -> float:
+    """Return how long answers are remembered; never longer than a minute allows, whatever was asked for."""
+    return float(min(max(options.rights_seconds, 0.0), YES_SECONDS))
+
+
+async def _scope(caller: Caller) -> str:
+    """Return the namespace to follow: all of them if the person may list everything everywhere, else the context's."""
+    for name in (*(resource.name for resource in job_resources().values()), PODS.name, EVENTS.name):
+        plural, _, group = name.partition(".")
+        if not await own_access_review(caller, Question("list", group, plural, "")):
+            log.info("showing one namespace", namespace=caller.credentials.namespace, missing=f"list {name}")
+            return caller.credentials.namespace
+    return ""
+
+
+@asynccontextmanager
+async def _health(address: str, cache: Cache, metrics: Metrics) -> AsyncIterator[None]:
+    if not address:
+        yield
+        return
+    async with health.serve(address, dead=lambda: (), missing=cache.unsynced, metrics=metrics.render):
+        yield
+
+
+if __name__ == "__main__":
+    sys.exit(main())

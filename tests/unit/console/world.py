@@ -1,0 +1,119 @@
+"""A console without a cluster: objects are put into its cache, and a table says who may list what."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, cast
+
+from kubedl.console.access import Access, TokenAccess
+from kubedl.console.assets import Assets
+from kubedl.console.cache import Stores
+from kubedl.console.feed import Feed
+from kubedl.console.journal import Journal
+from kubedl.console.kinds import PODS, job_resources
+from kubedl.console.pages import Pages
+from kubedl.console.people import Caller, Person
+from kubedl.console.reviews import TokenReviews
+from kubedl.console.rights import Question, Rights
+from kubedl.console.server import Console
+from kubedl.console.sessions import Seal, Tries
+from kubedl.history.observed_pods import EVENTS
+from kubedl.kube import codec
+from kubedl.kube.credentials import Credentials
+
+if TYPE_CHECKING:
+    from kubedl.kube.client import Client
+
+JOBS = "pytorchjobs.training.kubedl.io"
+NOW = datetime(2026, 11, 18, 12, 0, tzinfo=UTC)
+KEY = b"k" * 32
+SERVER = Credentials("http://127.0.0.1:1", None)
+
+
+@dataclass
+class Clock:
+    """A clock that a test moves."""
+
+    now: float = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@dataclass
+class Reviewer:
+    """Answers reviews from tables, and counts them."""
+
+    tokens: dict[str, str] = field(default_factory=dict)
+    allowed: set[tuple[str, str, str]] = field(default_factory=set)  # user, resource, namespace
+    asked: list[tuple[str, Question]] = field(default_factory=list)
+    tokens_asked: int = 0
+
+    async def may(self, caller: Caller, question: Question) -> bool:
+        """Answer whether a person may list; an empty namespace in the table means all."""
+        self.asked.append((caller.person.name, question))
+        name = f"{question.resource}.{question.group}".rstrip(".")
+        return (caller.person.name, name, question.namespace) in self.allowed
+
+    async def call(self, verb: str, resource: Any, path: str, *, body: Mapping[str, Any]) -> bytes:  # noqa: ANN401
+        """Answer a TokenReview, as a client would."""
+        assert (verb, resource.kind) == ("create", "TokenReview")
+        self.tokens_asked += 1
+        user = self.tokens.get(body["spec"]["token"])
+        return codec.encode({"status": {"authenticated": user is not None, "user": {"username": user or ""}}})
+
+    def allow(self, user: str, namespace: str, *resources: str) -> None:
+        """Let a person list resources in a namespace, by default jobs, pods and events."""
+        self.allowed |= {(user, name, namespace) for name in resources or (JOBS, "pods", "events")}
+
+
+class World:
+    """The parts of a console in one loop."""
+
+    def __init__(self) -> None:
+        self.clock, self.reviewer, self.stores = Clock(), Reviewer(), Stores()
+        self.feed = Feed(self.stores, Journal(self.clock, most=100))
+        self.rights = Rights(self.reviewer.may, self.clock)
+        self.pages = Pages(self.stores, self.feed, self.rights, lambda: NOW)
+        self.reviews = TokenReviews(cast("Client", self.reviewer), self.clock)
+        self._version = 0
+
+    def console(self, access: Access | None = None, assets: Assets | None = None, *, local: bool = False) -> Console:
+        """Return the console, by default one where people paste tokens."""
+        wanted = access or TokenAccess(self.reviews, SERVER, Seal(KEY, self.clock), Tries(self.clock))
+        return Console(wanted, self.pages, assets or Assets(), lambda: 0.0, "prod-1", "0", loopback_only=local)
+
+    def put_job(self, namespace: str, name: str, **status: Any) -> str:  # noqa: ANN401 - a status is whatever it is
+        """Create or change a job; returns its uid."""
+        uid = f"uid-{namespace}-{name}"
+        resource = job_resources()["pytorchjob"]
+        body = {"metadata": self._metadata(namespace, name, uid), "status": status}
+        self.stores.jobs["pytorchjob"].put(codec.decode(codec.encode(body), resource.type))
+        return uid
+
+    def delete_job(self, namespace: str, name: str) -> None:
+        """Delete a job."""
+        store = self.stores.jobs["pytorchjob"]
+        store.remove(next(job.metadata.key for job in store if job.metadata.key == (namespace, name)))
+
+    def put_pod(self, namespace: str, name: str, owner: str) -> None:
+        """Create or change a pod of a job."""
+        reference = {"apiVersion": "v1", "kind": "PyTorchJob", "name": "j", "uid": owner, "controller": True}
+        metadata = {**self._metadata(namespace, name, f"uid-{name}"), "ownerReferences": [reference]}
+        body = {"metadata": metadata, "spec": {"containers": [{"name": "pytorch"}]}, "status": {"phase": "Running"}}
+        self.stores.pods.put(codec.decode(codec.encode(body), PODS.type))
+
+    def put_event(self, namespace: str, name: str, about: str, uid: str) -> None:
+        """Create an event."""
+        involved = {"kind": about, "name": "x", "uid": uid}
+        body = {"metadata": self._metadata(namespace, name, f"uid-{name}"), "involvedObject": involved, "reason": name}
+        self.stores.events.put(codec.decode(codec.encode(body), EVENTS.type))
+
+    def _metadata(self, namespace: str, name: str, uid: str) -> dict[str, Any]:
+        self._version += 1
+        return {"namespace": namespace, "name": name, "uid": uid, "resourceVersion": str(self._version)}
+
+
+def caller(name: str) -> Caller:
+    """Return somebody who is signed in."""
+    return Caller(Person(name), SERVER)
