@@ -8,6 +8,7 @@ from kubedl.client.errors import Invalid, NotSupported
 from kubedl.client.foreign_objects import plain
 from kubedl.client.job import Job
 from kubedl.client.kinds import GROUP_VERSION
+from kubedl.client.train_manifest import RUNTIMES
 
 PAGE = "docs/how-to/train-from-python.md"
 # Arguments that `train` and `create_job` pass on by their own names.
@@ -24,8 +25,6 @@ _HUGGING_FACE = (
     "trainer_parameters",
     "storage_config",
 )
-# What a runtime of Kubeflow begins with, and the kind of jobs that it is here.
-RUNTIMES = {"torch": "PyTorchJob", "jax": "JAXJob", "xgboost": "XGBoostJob", "tensorflow": "TFJob"}
 _TRAINER = {
     "func_args": "args",
     "num_nodes": "num_workers",

@@ -14,6 +14,8 @@ KINDS = {
     "XGBoostJob": ("xgbReplicaSpecs", "xgboostjob", True),
     "TFJob": ("tfReplicaSpecs", "tensorflow", False),
 }
+# What a runtime of Kubeflow begins with, and the kind of jobs that it is here.
+RUNTIMES = {"torch": "PyTorchJob", "jax": "JAXJob", "xgboost": "XGBoostJob", "tensorflow": "TFJob"}
 
 
 @dataclass(frozen=True)
