@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from kubedl.client import tables, watching
@@ -52,7 +52,7 @@ class JobSelection:
 async def list_jobs(cluster: Cluster, wanted: JobSelection) -> list[JobSummary]:
     """Return jobs, newest first."""
     kinds = await _kinds(cluster, wanted)
-    pages = await cluster.client.together([_listed(cluster, kind, wanted) for kind in kinds])
+    pages = await cluster.client.together([_listed_or_failed(cluster, kind, wanted) for kind in kinds])
     return newest_first([job for page, _ in pages for job in page if wanted.has(job)])
 
 
@@ -82,6 +82,14 @@ async def watch_jobs(cluster: Cluster, wanted: JobSelection) -> AsyncGenerator[l
             work.stop()
 
 
+@dataclass
+class _Known:
+    """What a watch has told about the jobs of a kind."""
+
+    jobs: dict[str, JobSummary] = field(default_factory=dict)
+    is_listed: bool = False
+
+
 class _Watch:
     """What the works of one watch share: a work follows each kind, and what it sees goes through one channel."""
 
@@ -99,7 +107,7 @@ class _Watch:
 
     async def follow(self, kind: JobKind) -> None:
         """Tell each change of the jobs of a kind, until nobody takes more."""
-        known: dict[str, JobSummary] = {}
+        known = _Known()
         batches = watching.kept(
             self._cluster.client,
             lambda silence: _watch_once(self._cluster, kind, self._wanted, known, silence),
@@ -120,11 +128,13 @@ class _Watch:
 
 
 async def _watch_once(
-    cluster: Cluster, kind: JobKind, wanted: JobSelection, known: dict[str, JobSummary], silence: float
+    cluster: Cluster, kind: JobKind, wanted: JobSelection, known: _Known, silence: float
 ) -> AsyncGenerator[list[JobChange], None]:
     """Yield what differs from what is known, then each change, until the connection breaks."""
-    jobs, table = await _listed(cluster, kind, wanted)
-    yield _differences(known, {job.uid: job for job in jobs})
+    # A server that is away may come back, but for the first list nobody waits.
+    jobs, table = await (_listed if known.is_listed else _listed_or_failed)(cluster, kind, wanted)
+    known.is_listed = True
+    yield _differences(known.jobs, {job.uid: job for job in jobs})
     params = {"labelSelector": wanted.selector} if wanted.selector else {}
     params |= {"watch": "1", "allowWatchBookmarks": "true", "timeoutSeconds": "290"}
     params["resourceVersion"] = table.metadata.resource_version
@@ -138,8 +148,8 @@ async def _watch_once(
             places = tables.places(sent) or places
             for row in sent.rows or ():
                 job = tables.summary(kind, row, places)
-                after = {uid: one for uid, one in known.items() if uid != job.uid}
-                yield _differences(known, after if event.type == "DELETED" else after | {job.uid: job})
+                after = {uid: one for uid, one in known.jobs.items() if uid != job.uid}
+                yield _differences(known.jobs, after if event.type == "DELETED" else after | {job.uid: job})
 
 
 def _differences(known: dict[str, JobSummary], after: dict[str, JobSummary]) -> list[JobChange]:
@@ -155,6 +165,16 @@ def _differences(known: dict[str, JobSummary], after: dict[str, JobSummary]) -> 
     return found
 
 
+async def _listed_or_failed(
+    cluster: Cluster, kind: JobKind, wanted: JobSelection
+) -> tuple[list[JobSummary], tables.Table]:
+    """Return what `_listed` does; errors are the client's."""
+    try:
+        return await _listed(cluster, kind, wanted)
+    except ApiError as error:
+        raise cluster.failed(error, f"list {kind.plural}") from error
+
+
 async def _listed(cluster: Cluster, kind: JobKind, wanted: JobSelection) -> tuple[list[JobSummary], tables.Table]:
     """Return all jobs of a kind, and the last page of them."""
     params = {"limit": str(tables.PAGE)} | ({"labelSelector": wanted.selector} if wanted.selector else {})
@@ -164,8 +184,6 @@ async def _listed(cluster: Cluster, kind: JobKind, wanted: JobSelection) -> tupl
             answer = await cluster.client.call("GET", kind.path(wanted.namespace), params=params, accept=tables.ACCEPT)
         except NotFoundError:  # the kind was removed
             return found, tables.Table()
-        except ApiError as error:
-            raise cluster.failed(error, f"list {kind.plural}") from error
         table = cluster.decode(answer, tables.Table)
         found += tables.summaries(kind, table)
         if not table.metadata.next_page:

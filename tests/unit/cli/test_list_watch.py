@@ -93,7 +93,7 @@ def test_after_a_break_only_what_changed_is_told(
     client: TrainingClient,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The connection breaks, and meanwhile one job changes, one is deleted and one stays as it is."""
+    """The connection breaks, the server is away for a moment; one job changes, one is deleted, one stays as it is."""
     for name in ("same", "changed", "deleted"):
         api.job(name, status={"state": "Queuing"})
     operations: Any = getattr(client, "_operations", client)
@@ -109,7 +109,16 @@ def test_after_a_break_only_what_changed_is_told(
             raise UnknownOutcomeError(0, "", "cut")
         return stream(path, *arguments)
 
+    call, away = calls.call, threading.Event()
+
+    async def call_later(method: str, path: str, **named: Any) -> Any:  # noqa: ANN401 - an answer
+        if path.endswith("pytorchjobs") and broken.is_set() and not away.is_set():
+            away.set()
+            raise UnknownOutcomeError(0, "", "refused")
+        return await call(method, path, **named)
+
     monkeypatch.setattr(calls, "stream", stream_once)
+    monkeypatch.setattr(calls, "call", call_later)
     batches = client.watch_jobs(JOBS)
     assert {one.job.name for one in next(batches)} == {"same", "changed", "deleted"}
     assert [(one.type, one.job.name) for one in next(batches)] == [("DELETED", "deleted"), ("MODIFIED", "changed")]
