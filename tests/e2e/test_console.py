@@ -4,6 +4,7 @@ import urllib.request
 from pathlib import Path
 
 from harness.drivers.console_process import ConsoleProcess, token_of
+from harness.drivers.operator_process import Operator
 from testbed.cluster import Cluster
 from testbed.waiting import until
 
@@ -16,8 +17,9 @@ PROGRAM = "import time; print('first', flush=True); time.sleep(5); print('second
 _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
-def test_a_log_is_followed(cluster: Cluster, namespace: str, tmp_path: Path) -> None:
+def test_a_log_is_followed(cluster: Cluster, namespace: str, operator: Operator, tmp_path: Path) -> None:
     """Its second line arrives in the same answer, seconds after the first."""
+    operator.insist()
     jobs = f"/apis/training.kubedl.io/v1alpha1/namespaces/{namespace}/pytorchjobs"
     container = {"name": "pytorch", "image": cluster.image("base"), "command": ["python3", "-c", PROGRAM]}
     template = {"spec": {"containers": [container]}}
@@ -29,14 +31,7 @@ def test_a_log_is_followed(cluster: Cluster, namespace: str, tmp_path: Path) -> 
     }
     with ConsoleProcess(cluster, tmp_path) as console:
         ada = token_of(cluster, namespace, "ada", *RIGHTS)
-        job = cluster.api.create(jobs, body)
-        owner = {"apiVersion": body["apiVersion"], "kind": "PyTorchJob", "name": "talks", "uid": job["metadata"]["uid"]}
-        metadata = {
-            "name": "talks-master-0",
-            "labels": {"training.kubedl.io/job-name": "talks"},
-            "ownerReferences": [{**owner, "controller": True}],
-        }
-        cluster.api.create(f"/api/v1/namespaces/{namespace}/pods", {"metadata": metadata, **template})
+        cluster.api.create(jobs, body)
         page = f"/api/v1/jobs/{namespace}/pytorchjob/talks"
 
         def runs() -> bool:
