@@ -24,7 +24,7 @@ IN_FLIGHT = 32
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
 GONE = 404
-GOODBYE = 40.0  # seconds; asyncio waits 30 for the other side
+CLOSING = 40.0  # seconds; asyncio waits 30 for the other side
 NOT_NOW = frozenset({429, 500, 502, 503, 504})
 
 T = TypeVar("T")
@@ -62,7 +62,7 @@ class Connection:
     ) -> None:
         self.run(self._close())
         # The connection of a watch that was cancelled ends TLS first, of which the session knows nothing.
-        until("connections to be closed", lambda: all(one.fileno() == -1 for one in self._sockets), deadline=GOODBYE)
+        until("connections to be closed", lambda: all(one.fileno() == -1 for one in self._sockets), deadline=CLOSING)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
