@@ -25,7 +25,17 @@ SHOTS = ROOT / "build" / "screenshots"
 CHROMIUM = "chromium"  # the program, and its package in Debian
 WIDTHS = (1280, 390)
 HEIGHT = 2000
-PAGES = ("index", "quickstart", "concepts/repair", "reference/kinds/pytorchjob", "proofs/models", "operations/failures")
+PAGES = (
+    "index",
+    "quickstart",
+    "compare",
+    "concepts/repair",
+    "reference/kinds/pytorchjob",
+    "proofs/models",
+    "operations/failures",
+    "troubleshooting/index",
+    "troubleshooting/job-stays-created",
+)
 FRAME = """<!doctype html><body style="margin:0"><iframe src="{page}" style="border:0;width:{width}px;height:{height}px"
 onload="document.title=JSON.stringify([this.contentDocument.documentElement.scrollWidth,{width}])"></iframe></body>"""
 # As if nobody answered: neither fonts nor scripts nor anything else may come from outside.
