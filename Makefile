@@ -22,6 +22,7 @@ INSTALL_IMAGES := base kubedl
 INSTALL_PROGRAMS := helm promtool prometheus
 RECORDER_PROGRAMS := helm prometheus minio otelcol
 SERVING_PROGRAMS := traefik metrics-server prometheus
+PAGES := src/kubedl/console/static/index.html
 QUICKSTART_IMAGES := kubedl registry torch
 QUICKSTART_CLUSTER := make quickstart-cluster && eval "$$(make cluster-env)"
 
@@ -29,7 +30,7 @@ QUICKSTART_CLUSTER := make quickstart-cluster && eval "$$(make cluster-env)"
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := help
-.PHONY: help setup generate docs console check-console test-console screenshots quickstart quickstart-cluster lock check test test-chart test-history test-cluster test-e2e test-install test-recorder test-serving bench bench-scale images release prepare cluster cluster-env cluster-down cluster-status changelog
+.PHONY: help setup generate docs console image-pages check-console test-console screenshots quickstart quickstart-cluster lock check test test-chart test-history test-cluster test-e2e test-install test-recorder test-serving bench bench-scale images release prepare cluster cluster-env cluster-down cluster-status changelog
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9%-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,14 +61,14 @@ docs: $(VENV)/.installed ## Build the site of docs/ into build/site, warnings ar
 screenshots: docs ## Take screenshots of the site with Chromium, 1280 and 390 pixels wide: build/screenshots
 	$(PYTHON) -m devtools.screenshots
 
-quickstart-cluster: $(VENV)/.installed ## Start a cluster of one node with a volume, and load the images of the quickstart into it
+quickstart-cluster: $(VENV)/.installed image-pages ## Start a cluster of one node with a volume, and load the images of the quickstart into it
 	$(PYTHON) -m testbed up --nodes 1
 	$(PYTHON) -m testbed load kubedl kubedl:dev
 	$(PYTHON) -m testbed load registry registry:3
 	install --directory --mode=777 /tmp/kubedl-quickstart-one-node
 	eval "$$($(MAKE) cluster-env)" && kubectl apply -f examples/quickstart/testbed-volume.yaml
 
-quickstart: $(VENV)/.installed ## Run the commands of both quickstart pages on a test bed, and record their output
+quickstart: $(VENV)/.installed image-pages ## Run the commands of both quickstart pages on a test bed, and record their output
 	$(PYTHON) -m devtools.run_docs docs/quickstart.md --before '$(QUICKSTART_CLUSTER)' --write --expect '"digit": 3'
 	$(PYTHON) -m devtools.run_docs docs/quickstart-pytorch.md --write --expect '"digit": 3'
 
@@ -99,8 +100,15 @@ console/node_modules/.installed: console/package-lock.json
 	cd console && npm ci --no-audit --no-fund --loglevel=error
 	touch $@
 
-console: console/node_modules/.installed ## Build the pages of the console with Node into the package: src/kubedl/console/static
+$(PAGES): console/node_modules/.installed console/index.html console/vite.config.ts $(shell find console/src console/scripts -type f)
 	cd console && npx vite build --logLevel warn && node scripts/compress.mjs
+	touch $@
+
+console: $(PAGES) ## Build the pages of the console with Node into the package: src/kubedl/console/static
+
+# For images of the test bed: without Node they have a console that says that its pages are not built.
+image-pages:
+	@if command -v npm >/dev/null; then $(MAKE) console; else echo "npm is not installed: images have no pages of the console" >&2; fi
 
 check-console: console/node_modules/.installed ## Types, unit tests and sizes of the console's pages; needs Node (half a minute)
 	cd console && npx tsc --noEmit && npx vitest run
@@ -118,19 +126,19 @@ test-cluster: $(VENV)/.installed ## Tests on a real control plane
 	$(PYTHON) -m testbed prepare --kwok 1 --programs $(CLUSTER_PROGRAMS)
 	$(PYTEST) tests/cluster $(PARALLEL)
 
-test-e2e: $(VENV)/.installed ## Tests on two real nodes with real containers
+test-e2e: $(VENV)/.installed image-pages ## Tests on two real nodes with real containers
 	$(PYTHON) -m testbed prepare --nodes 2 --images $(E2E_IMAGES)
 	$(PYTEST) tests/e2e --ignore=tests/e2e/serving --ignore=tests/e2e/install --ignore=tests/e2e/history $(PARALLEL)
 
-test-install: $(VENV)/.installed ## Tests of the chart on two real nodes: install, upgrade, failover, dashboard (ten minutes)
+test-install: $(VENV)/.installed image-pages ## Tests of the chart on two real nodes: install, upgrade, failover, dashboard (ten minutes)
 	$(PYTHON) -m testbed prepare --nodes 2 --programs $(INSTALL_PROGRAMS) --images $(INSTALL_IMAGES)
 	$(PYTEST) tests/e2e/install
 
-test-recorder: $(VENV)/.installed ## Tests of the chart's recorder with real storage for logs and a real collector, which take minutes to build; not in CI
+test-recorder: $(VENV)/.installed image-pages ## Tests of the chart's recorder with real storage for logs and a real collector, which take minutes to build; not in CI
 	$(PYTHON) -m testbed prepare --nodes 2 --programs $(RECORDER_PROGRAMS) --images $(INSTALL_IMAGES)
 	$(PYTEST) tests/e2e/history
 
-test-serving: $(VENV)/.installed ## Tests of serving on two real nodes behind a real gateway, and of its metrics
+test-serving: $(VENV)/.installed image-pages ## Tests of serving on two real nodes behind a real gateway, and of its metrics
 	$(PYTHON) -m testbed prepare --nodes 2 --programs $(SERVING_PROGRAMS) --images $(SERVING_IMAGES)
 	$(PYTEST) tests/e2e/serving $(PARALLEL)
 
@@ -143,14 +151,14 @@ bench-scale: $(VENV)/.installed ## Benchmark it with 100,000 pods, and among 10,
 	$(PYTHON) -m benchmarks.idle --write
 	$(PYTHON) -m benchmarks.scale --write
 
-images: $(VENV)/.installed ## Build the product's image, reproducibly and without a daemon, and print its path
+images: $(VENV)/.installed console ## Build the product's image, reproducibly and without a daemon, and print its path
 	@$(PYTHON) -m testbed release
 
-release: $(VENV)/.installed ## Write a release (chart, image, install.yaml, bills of materials, checksums) to build/release
+release: $(VENV)/.installed console ## Write a release (chart, image, install.yaml, bills of materials, checksums) to build/release
 	devtools/install-debian-packages arch-test binfmt-support qemu-user-static
 	$(PYTHON) -m devtools.release
 
-prepare: $(VENV)/.installed ## Build every program and image that the tests need
+prepare: $(VENV)/.installed image-pages ## Build every program and image that the tests need
 	$(PYTHON) -m testbed prepare --nodes 2 --kwok 1 --programs $(sort $(CLUSTER_PROGRAMS) $(INSTALL_PROGRAMS) $(SERVING_PROGRAMS)) \
 		--images $(sort $(E2E_IMAGES) $(SERVING_IMAGES) $(QUICKSTART_IMAGES))
 
@@ -166,7 +174,7 @@ cluster-down: $(VENV)/.installed ## Stop the cluster and clean up
 cluster-status: $(VENV)/.installed ## Show the processes and files of the cluster
 	@$(PYTHON) -m testbed status || true
 
-prove-%: $(VENV)/.installed ## Run every claim of an area (prove-testbed) and write docs/proofs/<area>.md
+prove-%: $(VENV)/.installed image-pages ## Run every claim of an area (prove-testbed) and write docs/proofs/<area>.md
 	$(PYTHON) -m proofs $* --size $(SIZE)
 
 changelog: $(VENV)/.installed ## Show the changelog of the next release

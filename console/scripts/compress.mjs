@@ -1,4 +1,5 @@
-// Compresses the built files, and compares their sizes with the budgets: node scripts/compress.mjs [--check]
+// Compresses the built files, compares their sizes with the budgets, and writes which packages are in them, for the bill
+// of materials of the image.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 
@@ -29,3 +30,9 @@ for (const [part, size] of Object.entries(sizes)) {
   console.log(`${part}: ${(size / KB).toFixed(1)} KB of ${BUDGETS[part] / KB} KB${fits ? "" : ", too large"}`);
   if (!fits) process.exitCode = 1;
 }
+
+const { packages } = JSON.parse(readFileSync(new URL("../package-lock.json", import.meta.url), "utf8"));
+const bundled = Object.entries(packages)
+  .filter(([place, one]) => place !== "" && !one.dev)
+  .map(([place, { version }]) => ({ name: place.slice(place.lastIndexOf("node_modules/") + "node_modules/".length), version }));
+writeFileSync(new URL("packages.json", directory), JSON.stringify(bundled, null, 1));

@@ -1,6 +1,7 @@
 """What an image is made of: a bill of materials (CycloneDX 1.6), read from the image's own file system.
 
-It names every Debian package and every wheel with its version, and what of this repository is in it. It has no date and
+It names every Debian package, every wheel and every npm package in the console's pages with its version, and what of
+this repository is in it. It has no date and
 no name of a machine: the same image has the same bill, and lies in the image itself, so its digest covers it.
 """
 
@@ -21,7 +22,8 @@ Component = dict[str, Any]
 
 def bill(tree: Path, definition: Definition) -> str:
     """Of a file system that has all its packages, as JSON."""
-    components = sorted([*_packages(tree, definition.suite), *_wheels(tree / definition.site)], key=_reference)
+    site = tree / definition.site
+    components = sorted([*_packages(tree, definition.suite), *_wheels(site), *_bundled(site)], key=_reference)
     modules = [{"type": "application", "name": module.name} for module in definition.modules]
     stated = json.dumps([definition.name, components, modules])
     return json.dumps(
@@ -52,6 +54,14 @@ def _wheels(site: Path) -> Iterator[Component]:
         name, version = fields["Name"], fields["Version"]
         purl = f"pkg:pypi/{quote(name.lower().replace('_', '-'))}@{quote(version)}"
         yield _component(name, version, purl)
+
+
+def _bundled(site: Path) -> Iterator[Component]:
+    """What the build of the pages has put into them, as it says itself."""
+    for listed in site.glob("*/console/static/packages.json"):
+        for package in json.loads(listed.read_text()):
+            name, version = package["name"], package["version"]
+            yield _component(name, version, f"pkg:npm/{quote(name, safe='/')}@{quote(version)}")
 
 
 def _component(name: str, version: str, purl: str) -> Component:

@@ -68,6 +68,23 @@ kubedl-operator{{ with .Values.namespace }}-{{ . }}{{ end }}
 {{ include "kubedl.labels" . | replace "component: operator" "component: recorder" }}
 {{- end }}
 
+{{- define "kubedl.console" -}}
+{{ include "kubedl.name" . | trunc 44 | trimSuffix "-" }}-console
+{{- end }}
+
+{{- define "kubedl.consoleSelector" -}}
+{{ include "kubedl.selector" . | replace "component: operator" "component: console" }}
+{{- end }}
+
+{{- define "kubedl.consoleLabels" -}}
+{{ include "kubedl.labels" . | replace "component: operator" "component: console" }}
+{{- end }}
+
+{{/* Releases of one namespace each may have the same name, and a ClusterRole has no namespace. */}}
+{{- define "kubedl.consoleClusterRole" -}}
+{{ include "kubedl.console" . }}{{ if .Values.namespace }}-{{ .Release.Namespace }}{{ end }}
+{{- end }}
+
 {{/* The port of a URL. */}}
 {{- define "kubedl.portOf" -}}
 {{- $parts := urlParse . -}}

@@ -20,6 +20,9 @@
 {{- end -}}
 {{- end -}}
 {{- end -}}
+{{- if and .Values.console.create (eq .Values.console.mode "token") (gt (int .Values.console.replicas) 1) (not .Values.console.sessionKeySecret) -}}
+{{- fail "console.sessionKeySecret: several replicas must read each other's sign-ins; create a Secret with the key `key` (32 bytes as base64), or set console.replicas=1" -}}
+{{- end -}}
 {{- include "kubedl.refusedBudget" . -}}
 {{- end }}
 

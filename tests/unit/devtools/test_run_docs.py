@@ -78,6 +78,7 @@ def test_the_quickstart_needs_only_a_cluster() -> None:
 def test_the_dockerfile_installs_by_hash_and_does_not_run_as_root() -> None:
     lines = (ROOT / "Dockerfile").read_text().splitlines()
     assert all("--require-hashes" in line for line in lines if "pip install" in line)
+    assert all("npm ci " in line for line in lines if "npm" in line)  # by the lock, which has hashes
     [user] = [line for line in lines if line.startswith("USER ")]
     assert user == f"USER {USER}:{USER}"
     assert lines[-1] == 'ENTRYPOINT ["python3", "-m", "kubedl.entrypoints.command"]'

@@ -1,0 +1,109 @@
+"""The web console in the chart: off by default, with a pod and a role of its own that changes nothing."""
+
+from typing import Any
+
+import pytest
+
+from harness.drivers.helm import Helm
+from kubedl.entrypoints.console import parser
+from testbed.api import Object
+from testbed.errors import TestbedError
+
+REVIEWS = ("tokenreviews", "subjectaccessreviews")
+
+
+def console(objects: list[Object], kind: str) -> Object:
+    """One of its objects."""
+    [found] = [
+        one
+        for one in objects
+        if one["kind"] == kind and one["metadata"].get("labels", {}).get("app.kubernetes.io/component") == "console"
+    ]
+    return found
+
+
+def values(**settings: object) -> dict[str, Any]:
+    """Values with a console."""
+    return {"console": {"create": True, **settings}}
+
+
+def test_it_is_off_by_default(helm: Helm) -> None:
+    assert not [one for one in helm.template({}) if "console" in one["metadata"]["name"]]
+
+
+def test_its_arguments_are_those_of_the_program(helm: Helm) -> None:
+    """With everything that can be set; the ports of the pod are those that it listens on."""
+    objects = helm.template(values(cluster="prod", sessionKeySecret="sign-ins", replicas=2) | {"namespace": "team-a"})
+    pod = console(objects, "Deployment")["spec"]["template"]["spec"]
+    [container] = pod["containers"]
+    assert container["args"][0] == "console"
+    options = parser().parse_args(container["args"][1:])
+    assert (options.mode, options.cluster, options.namespace) == ("token", "prod", "team-a")
+    ports = {one["name"]: one["containerPort"] for one in container["ports"]}
+    assert (options.address, options.health_address) == (f"*:{ports['web']}", f"*:{ports['http']}")
+    [mount] = container["volumeMounts"]
+    assert options.session_key_file == f"{mount['mountPath']}/key"
+    assert pod["volumes"] == [{"name": mount["name"], "secret": {"secretName": "sign-ins"}}]
+
+
+def test_a_proxy_needs_no_key(helm: Helm) -> None:
+    """Nothing is kept of a person whom a proxy signs in."""
+    [container] = console(helm.template(values(mode="proxy", replicas=3)), "Deployment")["spec"]["template"]["spec"][
+        "containers"
+    ]
+    options = parser().parse_args(container["args"][1:])
+    assert (options.mode, options.session_key_file) == ("proxy", "")
+
+
+@pytest.mark.parametrize("namespace", ["", "team-a"])
+def test_its_role_cannot_change_anything(helm: Helm, namespace: str) -> None:
+    """It lists and watches, and asks the API server about people; in one namespace if it shows one."""
+    objects = helm.template(values() | {"namespace": namespace})
+    outside = console(objects, "ClusterRole")["rules"]
+    seen = console(objects, "Role")["rules"] if namespace else outside
+    for rule in [*outside, *seen]:
+        reviews = set(rule["resources"]) <= set(REVIEWS)
+        assert rule["verbs"] == (["create"] if reviews else ["list", "watch"])
+        assert "secrets" not in rule["resources"]
+    assert any("pods" in rule["resources"] for rule in seen)
+    assert any("pods" in rule["resources"] for rule in outside) is not bool(namespace)
+
+
+def test_cluster_roles_of_two_releases_differ(helm: Helm) -> None:
+    """Each for a namespace of its own, both with the same name of the release."""
+    name = console(helm.template(values() | {"namespace": "team-a"}), "ClusterRole")["metadata"]["name"]
+    binding = console(helm.template(values() | {"namespace": "team-a"}), "ClusterRoleBinding")
+    assert name.endswith(f"-{binding['subjects'][0]['namespace']}")
+    assert binding["roleRef"]["name"] == binding["metadata"]["name"] == name
+
+
+def test_its_pods_are_not_the_operators(helm: Helm) -> None:
+    """Neither Deployment, Service nor NetworkPolicy of one selects pods of the other."""
+    objects = helm.template(values())
+    pod = console(objects, "Deployment")["spec"]["template"]["metadata"]["labels"]
+    for one in (one for one in objects if one["kind"] in ("Deployment", "Service", "NetworkPolicy")):
+        spec = one["spec"]
+        selector = spec.get("podSelector") or spec["selector"]
+        labels = selector.get("matchLabels", selector)
+        assert (labels.items() <= pod.items()) is one["metadata"]["name"].endswith("-console"), one["metadata"]["name"]
+
+
+def test_who_may_reach_the_page(helm: Helm) -> None:
+    """Those of `console.from`; metrics have a rule of their own."""
+    gateway = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "gateway"}}}
+    page, metrics = console(helm.template(values(**{"from": [gateway]})), "NetworkPolicy")["spec"]["ingress"]
+    assert (page["ports"], page["from"]) == ([{"port": "web"}], [gateway])
+    assert metrics["ports"] == [{"port": "http"}]
+
+
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        ({"replicas": 2}, "console.sessionKeySecret"),
+        ({"mode": "local"}, "mode"),
+        ({"sessionKey": "hidden"}, "sessionKey"),
+    ],
+)
+def test_what_cannot_work_is_refused(helm: Helm, settings: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(TestbedError, match=complaint):
+        helm.template(values(**settings))
