@@ -18,7 +18,7 @@ from proofs.testbed.leftovers import traces
 from testbed.errors import DeadlineError
 from testbed.waiting import until
 
-INSTANCE = "5"
+INSTANCE = 5
 ROUNDS = 10 if os.environ.get("PROOF_SIZE", "full") == "full" else 1
 UP = ["-m", "testbed", "up", "--nodes", "2"]
 DOWN = ["-m", "testbed", "down"]
@@ -28,7 +28,7 @@ TEST = ["-m", "pytest", "-q", "tests/e2e/test_nodes.py", "-k", "logs or address"
 def main() -> int:
     """Kill in each phase, count what failed afterwards and what is left."""
     _must(DOWN)
-    before = traces()
+    before = traces(INSTANCE)
     kills = failed = 0
     try:
         whole = {"up": _seconds(UP), "test": _seconds(TEST), "down": _seconds(DOWN)}
@@ -56,10 +56,10 @@ def main() -> int:
 
 def _left(before: set[str]) -> set[str]:
     """What was not there before and does not go by itself."""
-    left = traces() - before
+    left = traces(INSTANCE) - before
 
     def gone() -> bool:
-        left.intersection_update(traces())
+        left.intersection_update(traces(INSTANCE))
         return not left
 
     with contextlib.suppress(DeadlineError):
@@ -95,7 +95,7 @@ def _seconds(arguments: list[str]) -> float:
 
 
 def _environment() -> dict[str, str]:
-    return {**os.environ, "INSTANCE": INSTANCE}
+    return {**os.environ, "INSTANCE": str(INSTANCE)}
 
 
 if __name__ == "__main__":
