@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import Meta
 
-from kubedl.api.training import GROUP, VERSION, JobSpec, JobStatus, ReplicaSpec, SuccessPolicy, TrainingJob
+from kubedl.api.replica_spec import ReplicaSpec
+from kubedl.api.training import GROUP, VERSION, JobSpec, JobStatus, SuccessPolicy, TrainingJob
 from kubedl.api.validation.training import job_columns, job_rules
 from kubedl.kube import codec
 from kubedl.kube.types.meta import Resource

@@ -9,7 +9,8 @@ from functools import cached_property
 from itertools import takewhile
 from typing import Any
 
-from kubedl.api.training import Dependency, ExitCodes, OomPolicy, ReplicaSpec, RestartPolicy, TrainingJob
+from kubedl.api.replica_spec import Dependency, ExitCodes, OomPolicy, ReplicaSpec, RestartPolicy
+from kubedl.api.training import TrainingJob
 from kubedl.kube.codec import RawObject
 from kubedl.training import template
 from kubedl.training.policies.network_mode import network_mode

@@ -3,15 +3,8 @@
 It may rely on all of it; other modules change without notice.
 """
 
-from kubedl.api.training import (
-    CleanPodPolicy,
-    Dependency,
-    JobSpec,
-    ReplicaSpec,
-    ReplicaSpecs,
-    RestartScope,
-    TrainingJob,
-)
+from kubedl.api.replica_spec import Dependency, ReplicaSpec, ReplicaSpecs
+from kubedl.api.training import CleanPodPolicy, JobSpec, RestartScope, TrainingJob
 from kubedl.kube.types.meta import Record, Resource
 from kubedl.podspec.template import TemplateError
 from kubedl.schema.crd import Rule, Scale

@@ -9,7 +9,8 @@ from msgspec import inspect
 
 from kubedl.api.cachebackend import CacheBackendSpec, CacheBackendStatus
 from kubedl.api.model import ModelSpec, ModelStatus, ModelVersionSpec, ModelVersionStatus
-from kubedl.api.training import JobSpec, JobStatus, ReplicaSpec
+from kubedl.api.replica_spec import ReplicaSpec
+from kubedl.api.training import JobSpec, JobStatus
 from kubedl.kube import codec
 from kubedl.schema.structural import schema_of
 from tests.hypothesis_settings import tried

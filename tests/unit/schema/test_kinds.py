@@ -12,7 +12,8 @@ from kubedl.api.cachebackend import CacheBackendSpec, CacheBackendStatus
 from kubedl.api.cron import CronSpec, CronStatus
 from kubedl.api.inference import InferenceSpec, InferenceStatus
 from kubedl.api.model import ModelSpec, ModelStatus, ModelVersionSpec, ModelVersionStatus
-from kubedl.api.training import JobSpec, JobStatus, ReplicaSpec
+from kubedl.api.replica_spec import ReplicaSpec
+from kubedl.api.training import JobSpec, JobStatus
 from kubedl.kube import codec
 from kubedl.schema.crd import CustomResource
 from kubedl.schema.structural import Schema, schema_of

@@ -1,6 +1,6 @@
 """A job as its kind sees it."""
 
-from kubedl.api.training import Dependency
+from kubedl.api.replica_spec import Dependency
 from kubedl.training.job import Replica
 from tests.training_builders import tf_job, torch_job
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubedl.api.training import Dependency
+from kubedl.api.replica_spec import Dependency
 from kubedl.training.job import Role
 from kubedl.training.kinds.tensorflow import TensorFlow
 from tests.training_builders import JobBuilder, after, decide, pod, torch_job

@@ -8,8 +8,7 @@ Rules are evaluated on every status update as well, so each checks the common ca
 
 from collections.abc import Mapping, Sequence
 
-from kubedl.api import cachebackend
-from kubedl.api.training_addons import CHOSEN_ONCE, LONGEST_BOARD_NAME
+from kubedl.api.validation.addons import addon_rules
 from kubedl.api.validation.depends_on import Order, depends_on_rules
 from kubedl.api.validation.policies import success_rule
 from kubedl.schema.crd import Column, Rule
@@ -22,7 +21,6 @@ IN_SCHEDULING = {
     "priority": "numeric priority; use priorityClassName",
 }
 SCHEDULED_ONCE = "a job either runs once or at the times of a schedule, which cannot be changed; create a new job"
-STORED_ONCE = "immutable: the storage of the model is mounted by all pods; create a new job"
 IN_ROLE = {"spotReplicaSpec": "spot replicas"}
 
 
@@ -45,11 +43,8 @@ def job_rules(
         *depends_on_rules(f"spec.{replicas_field}", roles, order),
         success_rule(replicas_field, roles),
         _resize_rule(replicas_field),
-        _code_rule(),
+        *addon_rules(),
         _managed_by_rule(),
-        _tensorboard_rule(),
-        *_cache_rules(),
-        *_model_rules(),
         *scheduling_rules("spec.schedulingPolicy"),
         _gang_rule(replicas_field),
         _placement_rule(replicas_field),
@@ -244,16 +239,6 @@ def _placement_rule(replicas_field: str) -> Rule:
     )
 
 
-def _code_rule() -> Rule:
-    return Rule(
-        "has(self.codeSource) == has(oldSelf.codeSource)",
-        CHOSEN_ONCE,
-        field=".codeSource",
-        at="spec",
-        reason="FieldValueForbidden",
-    )
-
-
 def _managed_by_rule() -> Rule:
     same = "has(self.managedBy) == has(oldSelf.managedBy)"
     return Rule(
@@ -273,49 +258,6 @@ def schedule_rule(parent: str = "") -> Rule:
     )
     field = f".{parent}.cronPolicy" if parent else ".cronPolicy"
     return Rule(f"{now} == {before}", SCHEDULED_ONCE, field, "spec", reason="FieldValueForbidden")
-
-
-def _tensorboard_rule() -> Rule:
-    return Rule(
-        f"!has(self.spec.tensorBoard) || size(self.metadata.name) <= {LONGEST_BOARD_NAME}",
-        f"the name of a job with a TensorBoard may have at most {LONGEST_BOARD_NAME} characters; use a shorter name",
-        field=".metadata.name",
-    )
-
-
-def _cache_rules() -> tuple[Rule, ...]:
-    place = "spec.cacheBackend"
-    return (
-        Rule(f"has(self.name) && self.name.matches(r'{cachebackend.NAME}')", cachebackend.NO_NAME, ".name", at=place),
-        Rule(
-            f"has(self.mountPath) && self.mountPath.matches(r'{cachebackend.ABSOLUTE}')",
-            cachebackend.NO_PATH,
-            ".mountPath",
-            at=place,
-        ),
-        Rule(
-            "!has(self.spec.cacheBackend) || !has(self.spec.cacheBackend.name) || "
-            "self.spec.cacheBackend.name != self.metadata.name",
-            cachebackend.NAME_OF_JOB,
-            field=".spec.cacheBackend.name",
-        ),
-    )
-
-
-def _model_rules() -> tuple[Rule, ...]:
-    """Rules of the model storage: every pod mounts it, so it is immutable; the tag may still change."""
-    there = "has(self.modelVersion) == has(oldSelf.modelVersion)"
-    both = "has(self.storage) == has(oldSelf.storage)"
-    return (
-        Rule(there, STORED_ONCE, ".modelVersion", at="spec", reason="FieldValueForbidden"),
-        Rule(
-            f"{both} && (!has(self.storage) || self.storage == oldSelf.storage)",
-            STORED_ONCE,
-            ".storage",
-            at="spec.modelVersion",
-            reason="FieldValueForbidden",
-        ),
-    )
 
 
 def _not_yet(place: str, fields: Mapping[str, str]) -> tuple[Rule, ...]:

@@ -5,7 +5,8 @@ from typing import Any
 
 import msgspec
 
-from kubedl.api.training import JobSpec, ReplicaSpecs, TrainingJob
+from kubedl.api.replica_spec import ReplicaSpecs
+from kubedl.api.training import JobSpec, TrainingJob
 from kubedl.api.validation.training import LONGEST_NAME
 from kubedl.schema.crd import Rule
 from kubedl.training.job import Job, Replica, Role

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from kubedl.api.training import JobSpec, ReplicaSpecs, RestartScope, TrainingJob
+from kubedl.api.replica_spec import ReplicaSpecs
+from kubedl.api.training import JobSpec, RestartScope, TrainingJob
 from kubedl.training.job import Job, Replica, Role
 from kubedl.training.kind import Done, Kind
 

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from kubedl.api.training import Dependency, JobSpec, ReplicaSpecs, TrainingJob
+from kubedl.api.replica_spec import Dependency, ReplicaSpecs
+from kubedl.api.training import JobSpec, TrainingJob
 from kubedl.kube import codec, quantity
 from kubedl.kube.codec import RawObject
 from kubedl.kube.quantity import Quantity

@@ -7,16 +7,8 @@ import msgspec
 from msgspec import Meta
 
 from kubedl.api.cron import CronPolicy
-from kubedl.api.training import (
-    MOST,
-    CleanPodPolicy,
-    Dependency,
-    JobSpec,
-    ReplicaSpecs,
-    RestartScope,
-    SchedulingPolicy,
-    TrainingJob,
-)
+from kubedl.api.replica_spec import Dependency, ReplicaSpecs
+from kubedl.api.training import MOST, CleanPodPolicy, JobSpec, RestartScope, SchedulingPolicy, TrainingJob
 from kubedl.api.validation.training import schedule_rule, scheduling_rules
 from kubedl.kube.codec import RawObject
 from kubedl.kube.types.meta import Record

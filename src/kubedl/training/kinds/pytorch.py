@@ -6,7 +6,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from kubedl.api.training import Dependency, JobSpec, ReplicaSpecs, RestartScope, TrainingJob
+from kubedl.api.replica_spec import Dependency, ReplicaSpecs
+from kubedl.api.training import JobSpec, RestartScope, TrainingJob
 from kubedl.schema.crd import Rule, Scale
 from kubedl.training.job import Job, Replica, Role
 from kubedl.training.kind import Done, Kind

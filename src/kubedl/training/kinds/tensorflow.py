@@ -5,7 +5,8 @@ from functools import lru_cache
 
 import msgspec
 
-from kubedl.api.training import Dependency, JobSpec, ReplicaSpecs, RestartScope, TrainingJob
+from kubedl.api.replica_spec import Dependency, ReplicaSpecs
+from kubedl.api.training import JobSpec, RestartScope, TrainingJob
 from kubedl.api.validation.training import cluster_rule
 from kubedl.kube import codec
 from kubedl.training.job import Job, Replica, Role

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from kubedl.api.training import MAX_REPLICAS, MOST, JobSpec, ReplicaSpecs, TrainingJob
+from kubedl.api.replica_spec import MAX_REPLICAS, ReplicaSpecs
+from kubedl.api.training import MOST, JobSpec, TrainingJob
 from kubedl.api.validation.training import cluster_rule
 from kubedl.kube import codec
 from kubedl.training.job import Job, Replica, Role

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from kubedl.api.training import Dependency, Phase
+from kubedl.api.replica_spec import Dependency, Phase
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from kubedl.api.training import MAX_REPLICAS
+from kubedl.api.replica_spec import MAX_REPLICAS
 
 LONGEST_NUMBER = 9  # digits; a longer number is not an index
 MOST_PARTS = MAX_REPLICAS // 2  # limit for the largest job: every second index

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubedl.api.training import Dependency, Phase
+from kubedl.api.replica_spec import Dependency, Phase
 from kubedl.training.policies.depends_on import Progress, waits_for
 
 

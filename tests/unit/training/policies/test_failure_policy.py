@@ -5,7 +5,8 @@ from datetime import timedelta
 import msgspec
 import pytest
 
-from kubedl.api.training import RestartPolicy, RestartScope
+from kubedl.api.replica_spec import RestartPolicy
+from kubedl.api.training import RestartScope
 from kubedl.kube.types.core import ContainerState, ContainerStatus, Terminated
 from kubedl.training.job import JobRole
 from kubedl.training.policies.exit_codes import RETRYABLE_EXITS
