@@ -6,6 +6,8 @@ import re
 from kubedl import client
 from kubedl.client import Job, JobChange, JobSelection, JobSummary, KubedlError, Logs, Replica, TrainingClient
 from kubedl.client.applying import Applied
+from kubedl.client.history_database import HistoryDatabase
+from kubedl.client.history_operations import History
 from kubedl.client.job_follow import JobState
 from kubedl.client.job_view import JobView
 from kubedl.client.objects import Objects
@@ -13,12 +15,12 @@ from kubedl.client.pruning import Prunable
 from kubedl.why.fitting import Fit
 
 LONGEST = 100
-RECORDS = (JobSelection, JobChange, JobState, Applied, Prunable, Fit)  # told with their fields
+RECORDS = (JobSelection, JobChange, JobState, Applied, Prunable, Fit, HistoryDatabase)  # told with their fields
 
 
 def describe_client() -> str:
     """The page."""
-    classes = (TrainingClient, Job, JobSummary, Replica, Logs, JobView, Objects, *RECORDS)
+    classes = (TrainingClient, Job, JobSummary, Replica, Logs, JobView, Objects, History, *RECORDS)
     return (
         "# The Python client\n\n"
         "`from kubedl.client import TrainingClient`. [Train from Python](../how-to/train-from-python.md) shows how it "

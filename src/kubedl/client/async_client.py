@@ -9,6 +9,7 @@ from kubedl.client.operations import Operations
 
 if TYPE_CHECKING:
     from kubedl.client.async_local_client import AsyncLocalClient
+    from kubedl.client.history_database import HistoryDatabase
     from kubedl.kube.sync_client import OnCall
     from kubedl.kube.sync_credentials import Overrides
 
@@ -37,6 +38,7 @@ class AsyncTrainingClient(Operations):
         overrides: "Overrides | None" = None,
         on_call: "OnCall" = ignore_call,
         use_history: bool = True,
+        history_database: "HistoryDatabase | None" = None,
         backend: str = "kubernetes",
         client_configuration: object = None,
     ) -> None:
@@ -52,7 +54,9 @@ class AsyncTrainingClient(Operations):
             backend=backend,
             client_configuration=client_configuration,
         )
-        super().__init__(LoopCalls(client), namespace, job_kind, use_history=use_history)
+        super().__init__(
+            LoopCalls(client), namespace, job_kind, use_history=use_history, history_database=history_database
+        )
 
     async def __aenter__(self) -> Self:
         return self

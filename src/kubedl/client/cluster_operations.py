@@ -3,6 +3,8 @@
 from typing import Any
 
 from kubedl.client.calls import Calls
+from kubedl.client.history_database import HistoryDatabase
+from kubedl.client.history_operations import HistoryOperations
 from kubedl.client.job_lookup import Cluster
 from kubedl.client.kinds import JobKind
 from kubedl.client.objects import ObjectOperations
@@ -16,13 +18,20 @@ class ClusterOperations:
     """One cluster, and the namespace in which names are looked up."""
 
     def __init__(
-        self, calls: Calls, namespace: str | None = None, job_kind: str = "PyTorchJob", *, use_history: bool = False
+        self,
+        calls: Calls,
+        namespace: str | None = None,
+        job_kind: str = "PyTorchJob",
+        *,
+        use_history: bool = False,
+        history_database: HistoryDatabase | None = None,
     ) -> None:
         """`job_kind` is the kind of jobs that are made from functions, unless one is named."""
         self._cluster = Cluster(calls)
         self.namespace = namespace or calls.credentials.namespace
         self.job_kind = job_kind
         self._use_history = use_history
+        self._history_database = history_database or HistoryDatabase()
 
     async def close(self) -> None:
         """Close the connections."""
@@ -36,6 +45,11 @@ class ClusterOperations:
     def objects_in(self, namespace: str) -> ObjectOperations:
         """Return the objects of another namespace."""
         return ObjectOperations(self._cluster, namespace)
+
+    @property
+    def history(self) -> HistoryOperations:
+        """Return the jobs that ended or were deleted, from the database of the recorder."""
+        return HistoryOperations(self._cluster.client.in_thread, self._history_database, self.namespace)
 
     @property
     def server(self) -> str:

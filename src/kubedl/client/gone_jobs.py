@@ -1,62 +1,85 @@
-"""Jobs that were deleted, from the database of the history. Its packages are an extra, loaded when one is asked for."""
+"""Jobs that were deleted, in the forms of jobs that are there: what the history has recorded of them."""
 
 import logging
-import os
-import threading
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from kubedl.client.job import Job
+from kubedl.client.errors import KubedlError
+from kubedl.client.history_operations import HistoryOperations
+from kubedl.client.job import Job, JobSummary
 
 if TYPE_CHECKING:
+    from kubedl.client.job_list import JobSelection
     from kubedl.history.queries.answers import JobDetail
+    from kubedl.history.queries.answers import JobSummary as Recorded
 
-DATABASE, CLUSTER = "KUBEDL_HISTORY_DATABASE", "KUBEDL_HISTORY_CLUSTER"
-DEFAULT_CLUSTER = "kubedl"
+PAGE = 500
+MOST = 500  # rows, unless a limit is given
+MOST_PAGES = 20  # jobs that are still there are on them too
 
 log = logging.getLogger("kubedl.client")
 
 
-def find(namespace: str, name: str, kind: str = "") -> Job | None:
-    """Return the newest job of a name; None if there is none, no database is named, or it does not answer.
-
-    The question needs an event loop, and the caller may have one: it is asked in a thread.
-    """
-    if not os.environ.get(DATABASE):
+async def find_gone(history: HistoryOperations, name: str, namespace: str, kind: str) -> Job | None:
+    """Return the newest job of a name; None if there is none, no database is named, or it does not answer."""
+    if not history.is_known:
         return None
-    found: list[Job | None] = []
-
-    def ask() -> None:
-        try:
-            found.append(_ask(namespace, name, kind))
-        except Exception as error:  # noqa: BLE001 - whatever a database says, the job is not found
-            log.warning("the history does not answer: %s", str(error).partition("\n")[0][:300])
-
-    thread = threading.Thread(target=ask, daemon=True)
-    thread.start()
-    thread.join()
-    return found[0] if found else None
+    try:
+        detail = await history.find(name, namespace=namespace, kind=kind)
+    except KubedlError as error:  # the job is not found, whatever a database says
+        log.warning("%s: %s", error.message, error.why)
+        return None
+    return job_of(detail) if detail is not None else None
 
 
-def _ask(namespace: str, name: str, kind: str) -> Job | None:
-    import asyncio  # noqa: PLC0415 - commands need none
+async def list_gone(
+    history: HistoryOperations, wanted: "JobSelection", kind: str, oldest: datetime | None, limit: int | None
+) -> tuple[list[JobSummary], bool]:
+    """Return the newest jobs that were deleted, and whether there may be more; `kind` is as the server spells it."""
+    most, found, more = limit or MOST, list[JobSummary](), False
+    for state in wanted.states or ("",):
+        after, own = "", list[JobSummary]()
+        for _ in range(MOST_PAGES):
+            page = await history.list(
+                namespace=wanted.namespace or None,
+                all_namespaces=not wanted.namespace,
+                kind=kind,
+                state=state,
+                queue=wanted.queue or "",
+                user=wanted.user or "",
+                since=oldest,
+                limit=PAGE,
+                after=after,
+            )
+            own += [_summary(job) for job in page.jobs if job.deleted is not None]
+            after = page.next
+            if not after or len(own) >= most:
+                break
+        more = more or bool(after) or len(own) > most
+        found += own[:most]
+    return found, more
 
-    from kubedl.history.engine import create_engine, url_from  # noqa: PLC0415
-    from kubedl.history.queries.jobs import find_job  # noqa: PLC0415
 
-    async def run() -> "JobDetail | None":
-        engine = create_engine(url_from(None), connections=1)
-        try:
-            async with engine.connect() as connection:
-                cluster = os.environ.get(CLUSTER) or DEFAULT_CLUSTER
-                return await find_job(connection, cluster, namespace, name, kind)
-        finally:
-            await engine.dispose()
+def _summary(job: "Recorded") -> JobSummary:
+    return JobSummary(
+        name=job.name,
+        namespace=job.namespace,
+        kind=job.kind,
+        state=job.state,
+        ready="",
+        gpus=job.gpus or None,
+        queue=job.queue,
+        created=job.created,
+        message=job.reason,
+        restarts=job.restarts,
+        model_version=job.model_version,
+        uid=job.uid,
+        user=job.user_name,
+        gone=True,
+    )
 
-    detail = asyncio.run(run())
-    return _job(detail) if detail is not None else None
 
-
-def _job(detail: "JobDetail") -> Job:
+def job_of(detail: "JobDetail") -> Job:
     """Return what was recorded as the server had it."""
     known, body = detail.job, detail.body
     metadata: dict[str, Any] = {

@@ -68,12 +68,12 @@ class JobOperations(ClusterOperations):
             raise
 
     async def _gone(self, name: str, namespace: str, job_kind: str | None) -> Job | None:
-        from kubedl.client import gone_jobs  # noqa: PLC0415 - commands ask the history themselves
+        from kubedl.client.gone_jobs import find_gone  # noqa: PLC0415 - jobs are seldom gone
 
         word, _, plain = name.rpartition("/")
         word = word or job_kind or ""
         kind = (await self._cluster.kind(word)).kind if word else ""
-        return await self._cluster.client.in_thread(lambda: gone_jobs.find(namespace, plain, kind))
+        return await find_gone(self.history, plain, namespace, kind)
 
     async def _find(self, name: str, namespace: str | None, job_kind: str | None = None) -> tuple[JobKind, Job]:
         full = f"{job_kind}/{name}" if job_kind and "/" not in name else name

@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 from kubedl.client.blocking import ThreadCalls, blocking, blocking_each, run
 from kubedl.client.connection import ignore_call, open_client
+from kubedl.client.history_operations import History
 from kubedl.client.job_logs import blocking_logs
 from kubedl.client.objects import Objects
 from kubedl.client.operations import Operations
 
 if TYPE_CHECKING:
+    from kubedl.client.history_database import HistoryDatabase
     from kubedl.client.job_view import JobView
     from kubedl.client.local_client import LocalClient
     from kubedl.kube.sync_client import OnCall
@@ -40,13 +42,14 @@ class TrainingClient:
         overrides: "Overrides | None" = None,
         on_call: "OnCall" = ignore_call,
         use_history: bool = True,
+        history_database: "HistoryDatabase | None" = None,
         backend: str = "kubernetes",
         client_configuration: object = None,
     ) -> None:
         """Read the kubeconfig; `overrides` has everything else that kubectl's flags can say about a connection.
 
         `on_call` is told each request: method, path, result and seconds. With `use_history`, jobs that were deleted are
-        looked up in the database that $KUBEDL_HISTORY_DATABASE names.
+        looked up in the history: `history_database`, or the database that $KUBEDL_HISTORY_DATABASE names.
         """
         client = open_client(
             overrides=overrides,
@@ -59,7 +62,9 @@ class TrainingClient:
             backend=backend,
             client_configuration=client_configuration,
         )
-        self._operations = Operations(ThreadCalls(client), namespace, job_kind, use_history=use_history)
+        self._operations = Operations(
+            ThreadCalls(client), namespace, job_kind, use_history=use_history, history_database=history_database
+        )
 
     @classmethod
     def over(cls, operations: Operations) -> "TrainingClient":
@@ -94,6 +99,11 @@ class TrainingClient:
     def objects(self) -> Objects:
         """Return the other objects of the namespace: models, services, crons, queues."""
         return Objects(self._operations.objects)
+
+    @property
+    def history(self) -> History:
+        """Return the jobs that ended or were deleted, from the database of the recorder."""
+        return History(self._operations.history)
 
     def watch(self, name: str, *, namespace: str | None = None) -> "JobView":
         """Return a job as a notebook shows it: phases, progress, replicas, and why it waits; it follows the job."""

@@ -4,13 +4,12 @@ import asyncio
 import inspect
 import threading
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from kubedl.client import AsyncTrainingClient, LogLine
 from kubedl.client.job_logs import JobLogs
 
-if TYPE_CHECKING:
-    from kubedl.client.objects import ObjectOperations
+GROUPS = ("objects", "models", "services", "queues", "history")
 
 
 class InLoop:
@@ -38,7 +37,7 @@ class InLoop:
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the client has
         found = getattr(self._client, name)
-        return self._face(found) if callable(found) else _Objects(self) if name == "objects" else found
+        return self._face(found) if callable(found) else _Group(self, found) if name in GROUPS else found
 
     def _face(self, operation: Callable[..., Any]) -> Callable[..., Any]:
         if inspect.iscoroutinefunction(operation):
@@ -67,13 +66,15 @@ class InLoop:
         return asyncio.run_coroutine_threadsafe(operation, self._loop).result(60)
 
 
-class _Objects:
-    def __init__(self, client: InLoop) -> None:
-        self._client = client
+class _Group:
+    """Operations that the client has under one name: `client.models.list()`."""
+
+    def __init__(self, client: InLoop, operations: object) -> None:
+        self._client, self._operations = client, operations
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever it has
-        found: ObjectOperations = self._client._client.objects  # noqa: SLF001 - part of the same face
-        return self._client._face(getattr(found, name))  # noqa: SLF001
+        found = getattr(self._operations, name)
+        return self._client._face(found) if callable(found) else found  # noqa: SLF001 - part of the same face
 
 
 class _Lines:

@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING
 import click
 
 from kubedl.cli.durations import Duration, age, precise
-from kubedl.cli.history_database import Database, options
+from kubedl.cli.history_database import history, options
 from kubedl.cli.lazy_group import group
 from kubedl.cli.rows import name_column, print_rows
 from kubedl.cli.settings import Settings, declare
 from kubedl.cli.table import Column
 
 if TYPE_CHECKING:
-    from sqlalchemy.ext.asyncio import AsyncConnection
-
-    from kubedl.history.queries.answers import JobDetail, JobPage, JobSummary, ReceiptRecord, StatisticsRow
+    from kubedl.history.queries.answers import JobSummary
 
 command = group(
     "history",
@@ -56,18 +54,15 @@ def list_command(  # noqa: PLR0913, PLR0917 - a parameter for each flag
     history_cluster: str | None,
 ) -> None:
     """List jobs, newest first; those that were deleted too."""
-    oldest = datetime.now(UTC) - timedelta(seconds=since) if since is not None else None
-    places = None if all_namespaces else (_namespace(settings),)
-
-    async def ask(connection: "AsyncConnection", cluster: str) -> "JobPage":
-        from kubedl.history.queries.jobs import JobFilter, list_jobs
-
-        wanted = JobFilter(
-            namespaces=places, kind=kind, user=owner, queue=queue, state=state.capitalize(), created_from=oldest
-        )
-        return await list_jobs(connection, cluster, wanted, limit=limit)
-
-    page = Database(database_file, history_cluster).ask(ask)
+    page = history(settings, database_file, history_cluster, all_namespaces=all_namespaces).list(
+        all_namespaces=all_namespaces,
+        kind=kind,
+        state=state,
+        queue=queue,
+        user=owner,
+        since=timedelta(seconds=since) if since is not None else None,
+        limit=limit,
+    )
     columns = [name_column(), Column("KIND"), Column("STATE", paint=lambda terminal, text: terminal.state(text))]
     columns += [
         Column("CREATED"),
@@ -99,19 +94,12 @@ def _row(job: "JobSummary") -> list[str]:
     ]
 
 
-def _namespace(settings: Settings) -> str:
-    if settings.namespace:
-        return settings.namespace
-    with settings.client() as client:
-        return client.namespace
-
-
 @declare("get", short_help="Show a job of the history")
 @click.argument("name", metavar="JOB")
 @options
 def get_command(settings: Settings, name: str, database_file: str | None, history_cluster: str | None) -> None:
     """Show the newest job of a name: how it ended, its pods, and what happened."""
-    detail = detail_of(settings, name, Database(database_file, history_cluster))
+    detail = history(settings, database_file, history_cluster).get(name.rpartition("/")[2])
     terminal, row = settings.terminal(), _row(detail.job)
     parts = [
         f"{detail.job.kind} in {detail.job.namespace}",
@@ -137,23 +125,6 @@ def _code(code: int | None) -> str:
     return "-" if code is None else str(code)
 
 
-def detail_of(settings: Settings, name: str, database: Database) -> "JobDetail":
-    """Return the newest job of a name in the history; raises NotFound."""
-    from kubedl.client.errors import NotFound
-
-    namespace, plain = _namespace(settings), name.rpartition("/")[2]
-
-    async def ask(connection: "AsyncConnection", cluster: str) -> "JobDetail | None":
-        from kubedl.history.queries.jobs import find_job
-
-        return await find_job(connection, cluster, namespace, plain)
-
-    found = database.ask(ask)
-    if found is None:
-        raise NotFound(f"the history has no job called {plain} in {namespace}", "", ("kubedl history list -A",))
-    return found
-
-
 @declare("stats", short_help="Count jobs")
 @click.option("--per", type=click.Choice(GROUPS), multiple=True, help="What to count by; may be repeated.")
 @click.option("--since", type=Duration(), default="30d", metavar="DURATION", help="From when; default 30d.")
@@ -163,14 +134,8 @@ def stats_command(
 ) -> None:
     """Count the jobs that were created, and the GPUs that they asked for, in all namespaces."""
     by = list(per) or ["state"]
-
-    async def ask(connection: "AsyncConnection", cluster: str) -> "tuple[StatisticsRow, ...]":
-        from kubedl.history.queries.statistics import statistics
-
-        now = datetime.now(UTC)
-        return await statistics(connection, cluster, by, now - timedelta(seconds=since), now)
-
-    found = Database(database_file, history_cluster).ask(ask)
+    known = history(settings, database_file, history_cluster, all_namespaces=True)
+    found = known.statistics(by, since=timedelta(seconds=since))
     columns = [*(Column(one.upper()) for one in by), Column("JOBS", right=True), Column("GPUS", right=True)]
     rows = [[*row.group, str(row.jobs), str(row.gpus)] for row in found]
     print_rows(settings, columns, rows, "the history has no jobs of that time")
@@ -181,21 +146,7 @@ def stats_command(
 @options
 def receipt_command(settings: Settings, name: str, database_file: str | None, history_cluster: str | None) -> None:
     """Show what the newest job of a name used and cost."""
-    from kubedl.client.errors import NotFound
-
-    database = Database(database_file, history_cluster)
-    uid = detail_of(settings, name, database).job.uid
-
-    async def ask(connection: "AsyncConnection", cluster: str) -> "ReceiptRecord | None":
-        from kubedl.history.queries.spend import get_receipt
-
-        return await get_receipt(connection, cluster, uid)
-
-    receipt = database.ask(ask)
-    if receipt is None:
-        raise NotFound(
-            f"there is no receipt of {name} yet", "one is made when a job has ended", ("kubedl history get",)
-        )
+    receipt = history(settings, database_file, history_cluster).receipt(name.rpartition("/")[2])
     facts = {
         "waited": precise(receipt.waiting_seconds),
         "ran": precise(receipt.running_seconds),

@@ -5,13 +5,11 @@ from typing import TYPE_CHECKING
 import click
 
 from kubedl.cli import configuration
-from kubedl.cli.history_database import Database, options
+from kubedl.cli.history_database import history, options
 from kubedl.cli.settings import Settings, declare
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from sqlalchemy.ext.asyncio import AsyncConnection
 
     from kubedl.client.log_line import LogLine
     from kubedl.history.queries.logs import LogRecord
@@ -43,19 +41,11 @@ def command(  # noqa: PLR0913, PLR0917 - a parameter for each flag
 
     The recorder must have archived them. AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY have the access key.
     """
-    from kubedl.cli.commands.history import detail_of
     from kubedl.cli.log_printer import LogPrinter
     from kubedl.client.errors import NotFound
 
-    database = Database(database_file, history_cluster)
-    job = detail_of(settings, name, database).job
-
-    async def ask(connection: "AsyncConnection", cluster: str) -> "Sequence[LogRecord]":
-        from kubedl.history.queries.logs import list_logs
-
-        return await list_logs(connection, cluster, job.uid, job.created)
-
-    chosen = _chosen(database.ask(ask), wanted, all_attempts=all_attempts)
+    pods = history(settings, database_file, history_cluster).logs(name.rpartition("/")[2])
+    chosen = _chosen(pods, wanted, all_attempts=all_attempts)
     stored = [one for one in chosen if one.log_location]
     if not stored:
         what = (

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kubedl.cli.durations import Duration
-from kubedl.cli.history_database import Database, options
+from kubedl.cli.history_database import database, options
 from kubedl.cli.settings import Settings, declare
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from kubedl.cli.job_rows import Nodes
     from kubedl.client import JobSummary, TrainingClient
+    from kubedl.client.history_database import HistoryDatabase
     from kubedl.client.job_list import JobSelection
 
 FORMATS = ("wide", "json", "yaml", "name")
@@ -72,7 +73,7 @@ def command(  # noqa: PLR0913, PLR0917 - a parameter for each flag
         jobs = client.select_jobs(chosen)
         jobs = [job for job in jobs if oldest is None or job.created >= oldest]
         if history:
-            jobs = _with_gone(client, jobs, chosen, oldest, limit, Database(database_file, history_cluster))
+            jobs = _with_gone(client, jobs, chosen, oldest, limit, database(database_file, history_cluster))
         jobs = jobs[:limit]
         nodes = _nodes(client, place) if output == "wide" and jobs else {}
     if jobs or output in ("json", "yaml"):
@@ -108,14 +109,17 @@ def _with_gone(
     wanted: "JobSelection",
     oldest: datetime | None,
     limit: int | None,
-    database: Database,
+    place: "HistoryDatabase",
 ) -> "list[JobSummary]":
     """Return jobs together with those that were deleted."""
-    from kubedl.cli.gone_jobs import gone_jobs
+    from kubedl.client.blocking import run
+    from kubedl.client.gone_jobs import list_gone
+    from kubedl.client.history_operations import HistoryOperations, here
     from kubedl.client.job_list import newest_first
 
     kind = client.kind(wanted.job_kind).kind if wanted.job_kind else ""
-    found, more = gone_jobs(database, wanted, kind, oldest, limit)
+    history = HistoryOperations(here, place, client.namespace)
+    found, more = run(list_gone(history, wanted, kind, oldest, limit))
     there = {job.uid for job in jobs}
     if more and limit is None:
         click.echo("the history has more: --limit, --since or --state choose among them", err=True)
