@@ -3,6 +3,7 @@
 Both refuse to run as root, so as root they run as the users that their packages create.
 """
 
+import asyncio
 import os
 import pwd
 import shutil
@@ -14,6 +15,8 @@ from pathlib import Path
 from typing import Self
 
 from harness.drivers.operator_process import free_port
+from kubedl.history.engine import create_engine, parse_url
+from kubedl.history.migrate import migrate
 from testbed.waiting import until
 
 DEADLINE = 60.0
@@ -216,6 +219,17 @@ SERVERS: dict[str, Callable[[], Database]] = {
         "innodb-flush-log-at-trx-commit=2", "innodb-doublewrite=0", "innodb-flush-method=nosync"
     ),
 }
+
+
+def create_tables(url: str) -> None:
+    """Create the history's tables, as `kubedl recorder migrate` does."""
+
+    async def migrated() -> None:
+        engine = create_engine(parse_url(url))
+        await migrate(engine)
+        await engine.dispose()
+
+    asyncio.run(migrated())
 
 
 def _name() -> str:

@@ -4,17 +4,15 @@ A server that does not know how to begin a watch with what there is must be aske
 be created. On good days neither right is used.
 """
 
-import asyncio
 import tempfile
 from pathlib import Path
 
+from harness.drivers.databases import create_tables
 from harness.drivers.operator_process import kubeconfig_through
 from harness.drivers.proxied_operator import proxy_as
 from harness.drivers.recorder_process import USER, Recorder
 from harness.experiments.rbac_audit import OWN_NAMESPACE, Process, grant, granted, rules
 from kubedl.entrypoints.recorded_kinds import LEASE
-from kubedl.history.engine import create_engine, parse_url
-from kubedl.history.migrate import migrate
 from testbed.cluster import Cluster
 from testbed.controlplane import AUDITED
 from testbed.faultproxy import AnswerInstead, Match
@@ -37,7 +35,7 @@ def play_bad_day(cluster: Cluster) -> None:
     ):
         place = Path(directory)
         url = f"sqlite:///{place / 'history.db'}"
-        asyncio.run(_migrated(url))
+        create_tables(url)
         followed = {right.resource for right in granted(rules(*EVERYWHERE)) if right.verb == "watch"}
         for resource in followed:
             proxy.inject(Match(verb="watch", resource=resource), AnswerInstead(422))
@@ -51,9 +49,3 @@ def play_bad_day(cluster: Cluster) -> None:
         kubeconfig = kubeconfig_through(cluster, proxy.url, place / "kubeconfig")
         with Recorder(cluster, url, place, "--lease-namespace", OWN_NAMESPACE, kubeconfig=kubeconfig) as recorder:
             until("every kind to be listed", listed, deadline=120)
-
-
-async def _migrated(url: str) -> None:
-    engine = create_engine(parse_url(url))
-    await migrate(engine)
-    await engine.dispose()

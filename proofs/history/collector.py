@@ -4,7 +4,6 @@ Jobs are created on a real control plane while the collector accepts connections
 a real database at once. When it answers again it must be told of all of them. The last line is JSON.
 """
 
-import asyncio
 import json
 import os
 import sys
@@ -12,11 +11,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from harness.drivers.databases import Postgres
+from harness.drivers.databases import Postgres, create_tables
 from harness.drivers.otel_collector import OtelCollector
 from harness.drivers.recorder_process import Recorder
-from kubedl.history.engine import create_engine, parse_url
-from kubedl.history.migrate import migrate
 from testbed import cluster_lock, namespaces
 from testbed.cluster import Cluster
 from testbed.instance import chosen_index
@@ -35,7 +32,7 @@ def main() -> int:
         OtelCollector() as collector,
         namespaces.fresh(cluster.api, "told") as namespace,
     ):
-        asyncio.run(_migrated(database.url()))
+        create_tables(database.url())
         scope = ("--namespace", namespace, "--no-leader-election", "--sink", f"otlp:{collector.url}")
         with Recorder(cluster, database.url(), Path(directory), *scope):
             _create(cluster, namespace, "before")
@@ -87,12 +84,6 @@ def _told(collector: OtelCollector) -> set[str]:
     """Names of jobs that the collector has a record of."""
     found = [one["attributes"] for one in collector.records()]
     return {one["kubedl.name"] for one in found if one["kubedl.table"] == "jobs" and "kubedl.name" in one}
-
-
-async def _migrated(url: str) -> None:
-    engine = create_engine(parse_url(url))
-    await migrate(engine)
-    await engine.dispose()
 
 
 if __name__ == "__main__":

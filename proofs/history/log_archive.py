@@ -5,7 +5,6 @@ for a while. At the end every run of a container must have one object with what 
 place of its last log. The last line is JSON.
 """
 
-import asyncio
 import json
 import os
 import random
@@ -15,11 +14,10 @@ import tempfile
 import time
 from pathlib import Path
 
+from harness.drivers.databases import create_tables
 from harness.drivers.history_installation import minio
 from harness.drivers.minio import BUCKET, CREDENTIALS, MinIO
 from harness.drivers.recorder_process import Recorder
-from kubedl.history.engine import create_engine, parse_url
-from kubedl.history.migrate import migrate
 from proofs.seed import seed
 from testbed import cluster_lock, namespaces
 from testbed.api import Object
@@ -45,7 +43,7 @@ def main() -> int:
         namespaces.fresh(cluster.api, "logs") as namespace,
     ):
         place = Path(directory)
-        asyncio.run(_migrated(f"sqlite:///{place / 'history.db'}"))
+        create_tables(f"sqlite:///{place / 'history.db'}")
         recorder = _recorder(cluster, namespace, place, storage)
         with recorder:
             owner = _create_job(cluster, namespace)
@@ -154,12 +152,6 @@ def _run(key: str) -> tuple[str, int]:
     """Pod and restart, from .../<pod>/<uid>/<container>-<restart>.log.gz."""
     *_, pod, _, file = key.split("/")
     return pod, int(file.removesuffix(".log.gz").rpartition("-")[2])
-
-
-async def _migrated(url: str) -> None:
-    engine = create_engine(parse_url(url))
-    await migrate(engine)
-    await engine.dispose()
 
 
 if __name__ == "__main__":

@@ -20,11 +20,10 @@ from typing import Any, Self
 
 from sqlalchemy import select
 
-from harness.drivers.databases import SERVERS
+from harness.drivers.databases import SERVERS, create_tables
 from harness.drivers.operator_process import install_custom_resources
 from harness.drivers.recorder_process import Recorder
 from kubedl.history.engine import create_engine, parse_url
-from kubedl.history.migrate import migrate
 from kubedl.history.tables import jobs
 from proofs.seed import seed
 from testbed import cluster_lock, namespaces
@@ -100,7 +99,7 @@ def main() -> int:
     ):
         install_custom_resources(cluster)
         url = database.url()
-        asyncio.run(_migrated(url))
+        create_tables(url)
         scope = ("--namespace", namespace, "--no-leader-election")
         recorder = Recorder(cluster, url, Path(directory), *scope)
         dice = random.Random(f"kills {seed()}")  # noqa: S311 - no secret
@@ -135,12 +134,6 @@ async def _rows(url: str) -> list[Any]:
             return list((await connection.execute(select(jobs.c.uid, jobs.c.state, jobs.c.deleted))).all())
     finally:
         await engine.dispose()
-
-
-async def _migrated(url: str) -> None:
-    engine = create_engine(parse_url(url))
-    await migrate(engine)
-    await engine.dispose()
 
 
 def _job(name: str) -> Object:
