@@ -80,7 +80,8 @@ def _with_deadline(terms: Terms, now: Situation, deadline: int) -> Decision:
     behind = total - slope * (deadline - now.now) - reached
     size, reason = _size(terms, now, mode, slope, behind)
     if mode is Mode.LAST:  # what runs on spot goes on until on-demand is there; nothing new is begun on it
-        on_demand, spot = terms.size, now.spot_members + now.spot_starting
+        taken_over = now.on_demand_members >= terms.size
+        on_demand, spot = terms.size, 0 if taken_over else now.spot_members + now.spot_starting
     else:
         on_demand, spot = _on_demand(terms, now, size), terms.size - terms.min_on_demand
     if reason is Reason.SPOT_NOT_CHEAPER:
