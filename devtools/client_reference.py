@@ -4,23 +4,58 @@ import inspect
 import re
 
 from kubedl import client
-from kubedl.client import Job, JobChange, JobSelection, JobSummary, KubedlError, Logs, Replica, TrainingClient
+from kubedl.client import (
+    HistoryDatabase,
+    Job,
+    JobChange,
+    JobSelection,
+    JobSummary,
+    KubedlError,
+    LogLine,
+    Logs,
+    Model,
+    ModelVersion,
+    Predictor,
+    Queue,
+    QueuedJob,
+    Replica,
+    Rollout,
+    Service,
+    TrainingClient,
+)
 from kubedl.client.applying import Applied
-from kubedl.client.history_database import HistoryDatabase
 from kubedl.client.history_operations import History
 from kubedl.client.job_follow import JobState
 from kubedl.client.job_view import JobView
+from kubedl.client.models import Models
 from kubedl.client.objects import Objects
 from kubedl.client.pruning import Prunable
+from kubedl.client.queues import Queues
+from kubedl.client.services import Services
+from kubedl.history.queries.answers import EventRecord, JobDetail, JobPage, PodRecord, ReceiptRecord, StatisticsRow
+from kubedl.history.queries.answers import JobSummary as RecordedJob
 from kubedl.why.fitting import Fit
 
 LONGEST = 100
-RECORDS = (JobSelection, JobChange, JobState, Applied, Prunable, Fit, HistoryDatabase)  # told with their fields
+HISTORY = (JobPage, RecordedJob, JobDetail, PodRecord, EventRecord, ReceiptRecord, StatisticsRow)
+RECORDS = (
+    JobSelection,
+    JobChange,
+    JobState,
+    Applied,
+    Prunable,
+    Fit,
+    Predictor,
+    Rollout,
+    HistoryDatabase,
+    *HISTORY,
+)  # told with their fields
 
 
 def describe_client() -> str:
     """The page."""
-    classes = (TrainingClient, Job, JobSummary, Replica, Logs, JobView, Objects, History, *RECORDS)
+    groups = (Models, Model, ModelVersion, Services, Service, Queues, Queue, QueuedJob, History, Objects)
+    classes = (TrainingClient, Job, JobSummary, Replica, Logs, LogLine, JobView, *groups, *RECORDS)
     return (
         "# The Python client\n\n"
         "`from kubedl.client import TrainingClient`. [Train from Python](../how-to/train-from-python.md) shows how it "
@@ -32,7 +67,8 @@ def describe_client() -> str:
 
 
 def _describe_class(kind: type) -> str:
-    parts = [f"\n## {kind.__name__}\n\n{_doc(kind)}\n"]
+    title = f"{kind.__name__} (of the history)" if kind is RecordedJob else kind.__name__
+    parts = [f"\n## {title}\n\n{_doc(kind)}\n"]
     properties = [
         f"| `{name}` | {_doc(value).partition(chr(10))[0]} |"
         for name, value in _members(kind).items()
@@ -92,7 +128,7 @@ def _type(annotation: object) -> str:
     text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
     text = re.sub(r"\b(?:kubedl|collections|typing|pathlib|datetime)(?:\.\w+)*\.(\w+)", r"\1", text)
     text = re.sub(r"AsyncGenerator\[(.+), None\]", r"Iterator[\1]", text)
-    return text.replace("JobLogs", "Logs").replace("ForwardRef('", "").replace("')", "").strip("'")
+    return text.replace("JobLogs", "Logs").replace("ForwardRef('", "").replace("')", "").strip("'").replace("~", "")
 
 
 def _doc(value: object) -> str:

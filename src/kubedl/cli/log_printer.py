@@ -47,6 +47,8 @@ class JsonPrinter(LogPrinter):
         from kubedl.cli import outputs  # noqa: PLC0415 - people read text
         from kubedl.cli.structured import print_line  # noqa: PLC0415
 
-        made = outputs.plain(outputs.LogLine(replica=line.replica, time=line.time, text=str(line)))
+        made = outputs.plain(
+            outputs.LogLine(replica=line.replica, rank=line.rank, attempt=line.attempt, time=line.time, text=str(line))
+        )
         print_line(made.pop("kind"), **made)
         self._flush(at_once=at_once)

@@ -115,9 +115,11 @@ class ReplicaUseList(Record, frozen=True, omit_defaults=False, tag_field="kind",
 
 
 class LogLine(Record, frozen=True, omit_defaults=False, tag_field="kind", tag="LogLine"):
-    """`logs`: a line for each line."""
+    """`logs`: a line for each line. `rank` is null where a kind has none; `attempt` is that of the pod, from 0."""
 
     replica: str
+    rank: int | None
+    attempt: int
     time: datetime
     text: str
     api_version: Version = API_VERSION

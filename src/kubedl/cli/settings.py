@@ -12,7 +12,7 @@ from kubedl.cli import configuration
 
 if TYPE_CHECKING:
     from kubedl.cli.terminal import Terminal
-    from kubedl.client import TrainingClient
+    from kubedl.client import HistoryDatabase, TrainingClient
 
 _COLORS = ("auto", "always", "never")
 
@@ -34,8 +34,8 @@ class Settings:
     color: str | None = None
     debug: bool = False
 
-    def client(self) -> "TrainingClient":
-        """Return a client of the chosen cluster."""
+    def client(self, history_database: "HistoryDatabase | None" = None) -> "TrainingClient":
+        """Return a client of the chosen cluster. It looks deleted jobs up only where a database is given."""
         from kubedl.client import TrainingClient  # noqa: PLC0415 - help needs no client
         from kubedl.kube.sync_credentials import Overrides  # noqa: PLC0415
 
@@ -54,7 +54,8 @@ class Settings:
             overrides=overrides,
             request_timeout=self.request_timeout or float(configured("request-timeout") or 30),
             on_call=_print_call if self.debug else _ignore_call,
-            use_history=False,  # its database needs an event loop
+            use_history=history_database is not None,  # its database needs an event loop
+            history_database=history_database,
         )
 
     def terminal(self) -> "Terminal":

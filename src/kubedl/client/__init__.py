@@ -31,6 +31,10 @@ from kubedl.client.training_client import TrainingClient
 
 if TYPE_CHECKING:
     from kubedl.client.async_client import AsyncTrainingClient
+    from kubedl.client.history_database import HistoryDatabase
+    from kubedl.client.models import Model, ModelVersion
+    from kubedl.client.queues import Queue, QueuedJob
+    from kubedl.client.services import Predictor, Rollout, Service
 
 __all__ = [
     "AlreadyExists",
@@ -42,6 +46,7 @@ __all__ = [
     "Event",
     "Forbidden",
     "FunctionNotPortable",
+    "HistoryDatabase",
     "Invalid",
     "Job",
     "JobChange",
@@ -51,9 +56,16 @@ __all__ = [
     "KubedlError",
     "LogLine",
     "Logs",
+    "Model",
+    "ModelVersion",
     "NotFound",
     "NotSupported",
+    "Predictor",
+    "Queue",
+    "QueuedJob",
     "Replica",
+    "Rollout",
+    "Service",
     "TrainingClient",
     "Unauthorized",
     "Unreachable",
@@ -61,10 +73,25 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> type:
-    """Load the client for event loops when it is asked for: it takes longer to load than a command."""
-    if name == "AsyncTrainingClient":
-        from kubedl.client.async_client import AsyncTrainingClient  # noqa: PLC0415
+# What commands do not load: it takes longer than some of them, or they have no use for it.
+_LATER = {
+    "AsyncTrainingClient": "async_client",
+    "HistoryDatabase": "history_database",
+    "Model": "models",
+    "ModelVersion": "models",
+    "Predictor": "services",
+    "Queue": "queues",
+    "QueuedJob": "queues",
+    "Rollout": "services",
+    "Service": "services",
+}
 
-        return AsyncTrainingClient
-    raise AttributeError(name)
+
+def __getattr__(name: str) -> type:
+    """Load what is asked for."""
+    if name not in _LATER:
+        raise AttributeError(name)
+    from importlib import import_module  # noqa: PLC0415
+
+    found: type = getattr(import_module(f"kubedl.client.{_LATER[name]}"), name)
+    return found

@@ -1,14 +1,19 @@
 """A connection to one cluster as the caller: who that is, what they may do, and what the cluster serves."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kubedl.client.calls import Calls
-from kubedl.client.history_database import HistoryDatabase
-from kubedl.client.history_operations import HistoryOperations
 from kubedl.client.job_lookup import Cluster
 from kubedl.client.kinds import JobKind
 from kubedl.client.objects import ObjectOperations
 from kubedl.kube.errors import ApiError, NotFoundError
+
+if TYPE_CHECKING:
+    from kubedl.client.history_database import HistoryDatabase
+    from kubedl.client.history_operations import HistoryOperations
+    from kubedl.client.models import ModelOperations
+    from kubedl.client.queues import QueueOperations
+    from kubedl.client.services import ServiceOperations
 
 _REVIEWS = "authentication.k8s.io/v1"
 _ACCESS = "authorization.k8s.io/v1"
@@ -24,14 +29,14 @@ class ClusterOperations:
         job_kind: str = "PyTorchJob",
         *,
         use_history: bool = False,
-        history_database: HistoryDatabase | None = None,
+        history_database: "HistoryDatabase | None" = None,
     ) -> None:
         """`job_kind` is the kind of jobs that are made from functions, unless one is named."""
         self._cluster = Cluster(calls)
         self.namespace = namespace or calls.credentials.namespace
         self.job_kind = job_kind
         self._use_history = use_history
-        self._history_database = history_database or HistoryDatabase()
+        self._history_database = history_database
 
     async def close(self) -> None:
         """Close the connections."""
@@ -39,7 +44,7 @@ class ClusterOperations:
 
     @property
     def objects(self) -> ObjectOperations:
-        """Return the other objects of the namespace: models, services, crons, queues."""
+        """Return all objects of the namespace that are no jobs, as the server has them."""
         return ObjectOperations(self._cluster, self.namespace)
 
     def objects_in(self, namespace: str) -> ObjectOperations:
@@ -47,9 +52,34 @@ class ClusterOperations:
         return ObjectOperations(self._cluster, namespace)
 
     @property
-    def history(self) -> HistoryOperations:
+    def models(self) -> "ModelOperations":
+        """Return the models of the namespace, with their versions."""
+        from kubedl.client.models import ModelOperations  # noqa: PLC0415 - commands about jobs need none
+
+        return ModelOperations(self._cluster, self.namespace)
+
+    @property
+    def services(self) -> "ServiceOperations":
+        """Return the services of the namespace, with their predictors."""
+        from kubedl.client.services import ServiceOperations  # noqa: PLC0415 - commands about jobs need none
+
+        return ServiceOperations(self._cluster, self.namespace)
+
+    @property
+    def queues(self) -> "QueueOperations":
+        """Return the queues of the namespace, with those who are in them."""
+        from kubedl.client.queues import QueueOperations  # noqa: PLC0415 - commands about jobs need none
+
+        return QueueOperations(self._cluster, self.namespace)
+
+    @property
+    def history(self) -> "HistoryOperations":
         """Return the jobs that ended or were deleted, from the database of the recorder."""
-        return HistoryOperations(self._cluster.client.in_thread, self._history_database, self.namespace)
+        from kubedl.client.history_database import HistoryDatabase  # noqa: PLC0415
+        from kubedl.client.history_operations import HistoryOperations  # noqa: PLC0415
+
+        database = self._history_database or HistoryDatabase()
+        return HistoryOperations(self._cluster.client.in_thread, database, self.namespace)
 
     @property
     def server(self) -> str:

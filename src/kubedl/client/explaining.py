@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 from kubedl.client.errors import NotFound
+from kubedl.client.history_operations import HistoryOperations
 from kubedl.client.job_lookup import Cluster
 from kubedl.client.parallel import run_all
 from kubedl.kube.errors import ApiError, NotFoundError
@@ -27,12 +28,33 @@ OTHERS: Mapping[str, tuple[tuple[str, ...], str, str]] = {
 }
 
 
-async def explain(cluster: Cluster, name: str, namespace: str, *, ask_all: bool = False) -> tuple[Evidence, Diagnosis]:
-    """Return why an object waits, failed or is slow, with the evidence for it. Raises NotFound."""
-    found = await find(cluster, name, namespace)
+async def explain(
+    cluster: Cluster, name: str, namespace: str, *, ask_all: bool = False, history: HistoryOperations | None = None
+) -> tuple[Evidence, Diagnosis]:
+    """Return why an object waits, failed or is slow, with the evidence for it. Raises NotFound.
+
+    A job that was deleted is looked up in the history, if there is one.
+    """
+    try:
+        found = await find(cluster, name, namespace)
+    except NotFound:
+        gone = await _of_the_past(cluster, name, namespace, history) if history is not None else None
+        if gone is None:
+            raise
+        return gone, judge(gone, ALL, ask_all=ask_all)
     evidence = Evidence(datetime.now(UTC), clean(found), Collector(cluster.client.sync, run_all))
     # Rules ask for evidence while they judge, by calls that block: in an event loop all of it is one thread's work.
     return evidence, await cluster.client.in_thread(lambda: judge(evidence, ALL, ask_all=ask_all))
+
+
+async def _of_the_past(cluster: Cluster, name: str, namespace: str, history: HistoryOperations) -> Evidence | None:
+    from kubedl.client.gone_evidence import find_evidence  # noqa: PLC0415 - jobs are seldom gone
+
+    word, slash, plain = name.rpartition("/")
+    if not history.is_known or any(word.lower() in words for words, _, _ in OTHERS.values()):
+        return None
+    kind = (await cluster.kind(word)).kind if slash else ""
+    return await find_evidence(history, plain, namespace, kind)
 
 
 async def find(cluster: Cluster, name: str, namespace: str) -> Mapping[str, Any]:

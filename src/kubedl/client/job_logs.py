@@ -21,7 +21,7 @@ P = ParamSpec("P")
 
 
 class JobLogs:
-    """Lines (`str` with `.replica` and `.time`): `async for line in logs`."""
+    """Lines (`str` with `.replica`, `.rank`, `.time` and `.attempt`): `async for line in logs`."""
 
     def __init__(
         self,
@@ -112,7 +112,7 @@ class JobLogs:
 
 
 class Logs:
-    """Lines (`str` with `.replica` and `.time`): `for line in logs`."""
+    """Lines (`str` with `.replica`, `.rank`, `.time` and `.attempt`): `for line in logs`."""
 
     def __init__(self, logs: JobLogs) -> None:
         self._operations = logs

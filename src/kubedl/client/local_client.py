@@ -25,8 +25,10 @@ from kubedl.client.foreign_objects import env_of
 from kubedl.client.job import Job
 from kubedl.client.kubeflow_arguments import understood
 from kubedl.client.log_line import LogLine
+from kubedl.client.log_sources import rank_in
 
 PAUSE = 0.05  # seconds between looks at a process
+RANKS_FILE = "ranks.json"
 NOT_HERE = ("queue_name", "priority", "data", "model", "packages_to_install", "resources_per_worker")
 
 
@@ -72,8 +74,10 @@ class LocalClient:
         return self.get_job(name)
 
     def _start(self, name: str, place: Path, manifest: Mapping[str, Any], env: Mapping[str, str]) -> None:
-        started = []
-        for replica, variables in environments(manifest):
+        started, made = [], environments(manifest)
+        ranks = {replica: rank_in(variables) for replica, variables in made}
+        (place / RANKS_FILE).write_text(json.dumps(ranks))
+        for replica, variables in made:
             log = (place / f"{replica}.log").open("wb")
             own = {**os.environ, **variables, **env, "KUBEDL_RESULT": str(place / "result.json")}
             own |= {"KUBEDL_MODEL_PATH": tempfile.gettempdir(), "PYTHONUNBUFFERED": "1"}
@@ -108,6 +112,7 @@ class LocalClient:
         """Yield the lines of all processes; followed, until the job ends."""
         job = self.get_job(name)
         files = sorted((self._place / job.name).glob("*.log"))
+        ranks = json.loads((self._place / job.name / RANKS_FILE).read_text())
         readers = {file.stem: file.open(errors="replace") for file in files}
         with contextlib.ExitStack() as stack:
             for reader in readers.values():
@@ -116,7 +121,7 @@ class LocalClient:
             while True:
                 for replica, reader in readers.items():
                     while line := reader.readline():
-                        yield LogLine.of(line.rstrip("\n"), replica, time.time_ns())
+                        yield LogLine.of(line.rstrip("\n"), replica, time.time_ns(), ranks[replica])
                 if over or not follow:
                     return
                 over = self.get_job(job.name).is_finished

@@ -7,17 +7,23 @@ _SECOND = 10**9
 
 
 class LogLine(str):
-    """A line, with the replica that wrote it and the time in nanoseconds since 1970."""
+    """A line, with the replica that wrote it and the time in nanoseconds since 1970.
 
-    __slots__ = ("nanoseconds", "replica")
+    `rank` is what the operator told the program (RANK, JAX_PROCESS_ID); None where a kind has none. `attempt` is that
+    of its pod, from 0: it grows when the operator replaces the pod, not when a container restarts in it.
+    """
+
+    __slots__ = ("attempt", "nanoseconds", "rank", "replica")
     replica: str
     nanoseconds: int
+    rank: int | None
+    attempt: int
 
     @classmethod
-    def of(cls, text: str, replica: str, nanoseconds: int) -> "LogLine":
+    def of(cls, text: str, replica: str, nanoseconds: int, rank: int | None = None, attempt: int = 0) -> "LogLine":
         """Return a line."""
         line = cls(text)
-        line.replica, line.nanoseconds = replica, nanoseconds
+        line.replica, line.nanoseconds, line.rank, line.attempt = replica, nanoseconds, rank, attempt
         return line
 
     @property
@@ -26,13 +32,13 @@ class LogLine(str):
         return datetime.fromtimestamp(self.nanoseconds / _SECOND, UTC)
 
 
-def parse(line: bytes, replica: str) -> LogLine:
+def parse(line: bytes, replica: str, rank: int | None = None, attempt: int = 0) -> LogLine:
     """Return a line that begins with its time; without a readable time it counts as written in 1970."""
     stamp, _, text = line.partition(b" ")
     moment = nanoseconds(stamp.decode("ascii", errors="replace"))
     if moment is None:
-        return LogLine.of(line.decode(errors="replace"), replica, 0)
-    return LogLine.of(text.decode(errors="replace"), replica, moment)
+        return LogLine.of(line.decode(errors="replace"), replica, 0, rank, attempt)
+    return LogLine.of(text.decode(errors="replace"), replica, moment, rank, attempt)
 
 
 def nanoseconds(stamp: str) -> int | None:

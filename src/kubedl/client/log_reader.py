@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 from kubedl.client.calls import Calls
 from kubedl.client.log_line import LogLine, parse
+from kubedl.client.log_sources import attempt_of, rank_of
 
 DEFAULT_CONTAINER = "kubectl.kubernetes.io/default-container"  # annotation of a pod
 SILENCE = 60.0  # seconds without data of a log that is read to its end
@@ -40,7 +41,8 @@ async def read(
     """Yield the lines of a container. With `follow` among the parameters it goes on while the container runs."""
     namespace, name = pod["metadata"]["namespace"], quote(pod["metadata"]["name"], safe="")
     query = {"container": container, "timestamps": "true", **params}
+    rank, attempt = rank_of(pod, container), attempt_of(pod)
     silence = None if "follow" in params else SILENCE
     async with client.stream(f"/api/v1/namespaces/{namespace}/pods/{name}/log", query, silence) as lines:
         async for line in lines:
-            yield parse(line, replica)
+            yield parse(line, replica, rank, attempt)

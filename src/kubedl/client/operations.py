@@ -116,11 +116,13 @@ class Operations(CodeOperations):
     ) -> "tuple[Evidence, Diagnosis]":
         """Return why an object waits, failed or is slow, with the evidence. Raises NotFound.
 
-        The name may be that of a job, or of an Inference, ModelVersion or Cron, also as KIND/NAME.
+        The name may be that of a job, or of an Inference, ModelVersion or Cron, also as KIND/NAME. A job that was
+        deleted is looked up in the history, if its database is named.
         """
         from kubedl.client.explaining import explain  # noqa: PLC0415 - rules are not loaded by other commands
 
-        return await explain(self._cluster, name, namespace or self.namespace, ask_all=ask_all)
+        history = self.history if self._use_history else None
+        return await explain(self._cluster, name, namespace or self.namespace, ask_all=ask_all, history=history)
 
     def watch(self, name: str, *, namespace: str | None = None) -> "JobView":
         """Return a job as a notebook shows it: phases, progress, replicas, and why it waits; it follows the job."""

@@ -11,6 +11,7 @@ JOB_NAME = "training.kubedl.io/job-name"
 JOB_UID = "training.kubedl.io/job-uid"
 REPLICA_TYPE = "training.kubedl.io/replica-type"
 REPLICA_INDEX = "training.kubedl.io/replica-index"
+ATTEMPT = "training.kubedl.io/attempt"
 LEADERS = ("master", "launcher", "chief")  # what Kubeflow calls the master of a job
 LAST = datetime.max.replace(tzinfo=UTC)
 _KILLED = 128  # an exit code above it is a signal

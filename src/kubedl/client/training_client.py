@@ -5,15 +5,18 @@ from typing import TYPE_CHECKING, Any, Self
 
 from kubedl.client.blocking import ThreadCalls, blocking, blocking_each, run
 from kubedl.client.connection import ignore_call, open_client
-from kubedl.client.history_operations import History
 from kubedl.client.job_logs import blocking_logs
 from kubedl.client.objects import Objects
 from kubedl.client.operations import Operations
 
 if TYPE_CHECKING:
     from kubedl.client.history_database import HistoryDatabase
+    from kubedl.client.history_operations import History
     from kubedl.client.job_view import JobView
     from kubedl.client.local_client import LocalClient
+    from kubedl.client.models import Models
+    from kubedl.client.queues import Queues
+    from kubedl.client.services import Services
     from kubedl.kube.sync_client import OnCall
     from kubedl.kube.sync_credentials import Overrides
 
@@ -97,12 +100,35 @@ class TrainingClient:
 
     @property
     def objects(self) -> Objects:
-        """Return the other objects of the namespace: models, services, crons, queues."""
+        """Return all objects of the namespace that are no jobs, as the server has them."""
         return Objects(self._operations.objects)
 
     @property
-    def history(self) -> History:
+    def models(self) -> "Models":
+        """Return the models of the namespace, with their versions."""
+        from kubedl.client.models import Models  # noqa: PLC0415 - commands about jobs need none
+
+        return Models(self._operations.models)
+
+    @property
+    def services(self) -> "Services":
+        """Return the services of the namespace, with their predictors."""
+        from kubedl.client.services import Services  # noqa: PLC0415 - commands about jobs need none
+
+        return Services(self._operations.services)
+
+    @property
+    def queues(self) -> "Queues":
+        """Return the queues of the namespace, with those who are in them."""
+        from kubedl.client.queues import Queues  # noqa: PLC0415 - commands about jobs need none
+
+        return Queues(self._operations.queues)
+
+    @property
+    def history(self) -> "History":
         """Return the jobs that ended or were deleted, from the database of the recorder."""
+        from kubedl.client.history_operations import History  # noqa: PLC0415 - commands about jobs need none
+
         return History(self._operations.history)
 
     def watch(self, name: str, *, namespace: str | None = None) -> "JobView":

@@ -25,6 +25,7 @@ Part = Literal[
     "lease",
     "logs",
     "version",
+    "history",
 ]
 Source = Callable[["Evidence", Part], Any]
 
@@ -104,6 +105,11 @@ class Evidence:
     def is_over(self) -> bool:
         """Return whether a job has ended."""
         return self.state in ("Failed", "Succeeded")
+
+    @property
+    def past(self) -> Object:
+        """Return what the history says about a job that was deleted; empty if it is there."""
+        return part_of(self.parts, "history")
 
     @property
     def pods(self) -> list[Object]:

@@ -36,7 +36,12 @@ def judge(evidence: Evidence, rules: Sequence[Rule], *, ask_all: bool = False) -
     if not causes:
         return _without_cause(evidence)
     cause, others = causes[0], causes[1:]
-    waiting = [one for one in found if one.rule.yields and one.rule.gate < cause.rule.gate]
+    waiting = [
+        one
+        for one in found
+        if one is not cause and one.rule.yields and (one.rule.besides or one.rule.gate < cause.rule.gate)
+    ]
+    helping = next((one for one in found if one.rule.besides), cause)
     supporting = [*cause.supporting, *(("besides", one.first) for one in waiting)]
     return Diagnosis(
         cause.first,
@@ -44,7 +49,7 @@ def judge(evidence: Evidence, rules: Sequence[Rule], *, ask_all: bool = False) -
         cause.sure.name.lower(),
         True,
         supporting,
-        cause.tries,
+        helping.tries,
         [*others, *(one for one in found if one not in causes)],
         dict(evidence.denied),
     )
@@ -87,6 +92,8 @@ def common_values(evidence: Evidence) -> dict[str, str]:
 
 
 def _is_asked(rule: Rule, evidence: Evidence) -> bool:
+    if evidence.past and evidence.state != "Failed":
+        return rule.besides  # what pods of a deleted job say is that it was deleted
     return evidence.subject in rule.about and rule.over in (None, evidence.is_over)
 
 

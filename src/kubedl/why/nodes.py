@@ -64,7 +64,7 @@ def nodes_of(evidence: Evidence) -> list[Node]:
         Node(
             name=text_of(one, "name"),
             labels=part_of(one, "labels"),
-            taints=[taint for taint in one.get("taints") or () if isinstance(taint, Mapping)],
+            taints=items_of(one, "taints"),
             allocatable={name: number(value) for name, value in part_of(one, "allocatable").items()},
             is_cordoned=one.get("unschedulable") is True,
             is_ready=one.get("ready") == "True",
@@ -81,7 +81,7 @@ def free_on(evidence: Evidence, nodes: Sequence[Node], resource: str) -> dict[st
     free = {}
     for node in nodes:
         if node.name in pods and resource in node.allocatable:
-            used = sum(requests_of(pod).get(resource, 0.0) for pod in pods[node.name] or ())
+            used = sum(requests_of(pod).get(resource, 0.0) for pod in items_of(pods, node.name))
             free[node.name] = max(0.0, node.allocatable[resource] - used)
     return free
 
@@ -90,8 +90,8 @@ def holders_on(evidence: Evidence, resource: str) -> str:
     """Return who holds a resource on the nodes whose pods are known: clip-ft 32, nb-carol 2."""
     pods = evidence.get("node_pods")
     held: dict[str, float] = {}
-    for listed in pods.values() if isinstance(pods, Mapping) else ():
-        for pod in listed or ():
+    for node in pods if isinstance(pods, Mapping) else ():
+        for pod in items_of(pods, node):
             amount = requests_of(pod).get(resource, 0.0)
             owner = text_of(pod, "owner") or text_of(pod, "name")
             place = text_of(pod, "namespace")

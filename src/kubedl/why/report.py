@@ -24,7 +24,7 @@ UNCHECKED = {
     "pods": "so the pods are not known",
     "claims": "so claims are not checked",
 }
-MODEST = ("not there", "not collected", "no version is named")
+MODEST = ("not there", "not collected", "no version is named", "the job was deleted")
 
 
 def lines(diagnosis: Diagnosis, *, everything: bool = False) -> list[str]:

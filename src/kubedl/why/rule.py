@@ -75,6 +75,7 @@ class Rule:
     over: bool | None = False  # whether it is about objects that have ended; None: about both
     about: tuple[str, ...] = ("job",)  # subjects of evidence
     yields: bool = False  # gives way to any other cause, of which it is a consequence
+    besides: bool = False  # told beside another cause too, with what helps: the object is not there to be changed
     explains: tuple[str, ...] = ()  # ids of rules, or their beginnings, that are consequences of this one
 
 

@@ -97,7 +97,8 @@ async def test_jobs_of_this_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: o
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     async with AsyncTrainingClient(backend="local") as client:
         job = await client.train(_work, name="digits")
-        assert [str(line) async for line in client.get_job_logs(job.name, follow=True)] == ["works"]
+        lines = [line async for line in client.get_job_logs(job.name, follow=True)]
+        assert [(str(line), line.rank, line.attempt) for line in lines] == [("works", 0, 0)]
         assert (await client.wait_for_job_status(job.name, timeout=30)).result == 7
 
 

@@ -7,6 +7,8 @@ import pytest
 
 from kubedl.client import LogLine, NotFound, TrainingClient
 from kubedl.client import log_follower as module
+from kubedl.client.local_client import environments
+from kubedl.client.log_sources import rank_in
 from tests.unit.client.api_server import ApiServer, ended, running, until
 
 DONE = {"state": "Succeeded", "conditions": [{"type": "Succeeded", "status": "True"}]}
@@ -142,6 +144,47 @@ def test_a_replica_that_has_not_started_is_named_and_the_others_are_read(
     notes: list[str] = []
     assert list(client.get_job_logs("bert", on_note=notes.append)) == ["of 1"]
     assert notes == ["worker 0 is waiting to start"]
+
+
+@pytest.mark.parametrize("follow", [False, True])
+def test_a_line_has_the_rank_and_the_attempt_of_its_pod(api: ApiServer, client: TrainingClient, follow: bool) -> None:
+    """As the operator has written them into the pod; what is no number counts as not said."""
+    api.job("bert", status=DONE)
+    said: dict[str, tuple[object, str]] = {"master": ("0", "2"), "worker": ("1", "x"), "ps": (None, "9" * 50)}
+    for role, (rank, attempt) in said.items():
+        path = api.pod("bert", role, 0, **ended(0))
+        labels = {**api.objects[path]["metadata"]["labels"], "training.kubedl.io/attempt": attempt}
+        own = {"name": "RANK", "value": rank} if rank is not None else {"name": "RANK", "valueFrom": {}}
+        spec = {"containers": [{"name": "pytorch", "env": [{"name": "RANK", "value": "7"}, own]}]}
+        api.put(
+            path, {**api.objects[path], "metadata": {**api.objects[path]["metadata"], "labels": labels}, "spec": spec}
+        )
+        api.logs[f"bert-{role}-0"] = ["2026-01-01T00:00:01Z one\n"]
+    found = {line.replica: (line.rank, line.attempt) for line in client.get_job_logs("bert", follow=follow)}
+    assert found == {"master-0": (0, 2), "worker-0": (1, 0), "ps-0": (None, 0)}
+
+
+@pytest.mark.parametrize(
+    ("kind", "roles", "ranks"),
+    [
+        ("PyTorchJob", {"Master": 1, "Worker": 2}, {"master-0": 0, "worker-0": 1, "worker-1": 2}),
+        ("XGBoostJob", {"Master": 1, "Worker": 1}, {"master-0": 0, "worker-0": 1}),
+        ("JAXJob", {"Worker": 2}, {"worker-0": 0, "worker-1": 1}),
+        ("TFJob", {"PS": 1, "Worker": 1}, {"ps-0": None, "worker-0": None}),
+    ],
+)
+def test_ranks_are_those_of_the_kind(kind: str, roles: dict[str, int], ranks: dict[str, int | None]) -> None:
+    """The variables that the operator gives pods."""
+    field = {"PyTorchJob": "pytorch", "XGBoostJob": "xgb", "JAXJob": "jax", "TFJob": "tf"}[kind]
+    template = {"spec": {"containers": [{"name": "c", "image": "i"}]}}
+    specs = {name: {"replicas": count, "template": template} for name, count in roles.items()}
+    manifest = {
+        "apiVersion": "training.kubedl.io/v1alpha1",
+        "kind": kind,
+        "metadata": {"name": "bert", "namespace": "team", "uid": "u"},
+        "spec": {f"{field}ReplicaSpecs": specs},
+    }
+    assert {name: rank_in(variables) for name, variables in environments(manifest)} == ranks
 
 
 def _held(release: threading.Event, before: str, after: str = "") -> Callable[[Callable[[bytes], None]], None]:

@@ -229,6 +229,11 @@ CASES: dict[str, Case] = {
             message="ValueError: x",
         ),
     ),
+    "end.gone": Case(
+        "It was deleted 2h ago because its ttlSecondsAfterFinished had passed; it had succeeded.",
+        job("Succeeded", condition("Succeeded"), ready="0/4"),
+        {"pods": [], "history": {"deleted": ago(hours=2), "state": "Succeeded", "byTtl": True, "user": "ada"}},
+    ),
     "model.not-made": Case(
         "It succeeded and left no model: nobody mounted the model's storage.",
         _succeeded(

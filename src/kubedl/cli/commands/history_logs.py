@@ -101,7 +101,7 @@ def _lines(one: "LogRecord", endpoint: str, region: str) -> "Iterator[LogLine]":
         authority = configuration.text("logs-ca-file") or ""
         settings = BucketSettings(endpoint, bucket, region=region, authority=authority)
         for text in read_lines(settings, key, credentials_from()):
-            yield LogLine.of(text, _replica(one), 0)
+            yield LogLine.of(text, _replica(one), 0, attempt=one.attempt)
     except BucketSettingsError as error:
         raise KubedlError("the storage of logs cannot be asked", str(error), (f"see {HOW}",)) from error
     except LogMissingError as error:

@@ -1,7 +1,6 @@
 """`kubedl model`: models and their versions."""
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -9,6 +8,11 @@ from kubedl.cli.lazy_group import group
 from kubedl.cli.rows import FORMATS, name_column, print_objects, print_one, print_rows, since
 from kubedl.cli.settings import Settings, declare
 from kubedl.cli.table import Column
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kubedl.client import Model, ModelVersion
 
 command = group(
     "model",
@@ -29,63 +33,33 @@ command = group(
 @click.option("-o", "--output", type=FORMATS, help="Another format.")
 def list_command(settings: Settings, all_namespaces: bool, output: str | None) -> None:
     """List models: the newest version, how large it is, where it comes from, and who serves it."""
-    from kubedl.client.objects import INFERENCES, MODELS, VERSIONS
-
     with settings.client() as client:
-        models = client.objects.list_all(MODELS, all_namespaces=all_namespaces)
-        if output:
-            print_objects(models, output, "model")
-            return
-        versions = client.objects.list_all(VERSIONS, all_namespaces=all_namespaces)
-        served = _servers(client.objects.list_if_served(INFERENCES, all_namespaces=all_namespaces))
-    by_model: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for version in versions:
-        key = (version["metadata"]["namespace"], str(version["spec"].get("modelName") or ""))
-        by_model.setdefault(key, []).append(version)
+        models = client.models.list(all_namespaces=all_namespaces)
+    if output:
+        print_objects([one.manifest for one in models], output, "model")
+        return
     columns = [name_column("MODEL"), Column("LATEST"), Column("BUILT", right=True), Column("SIZE", right=True, rank=2)]
     columns += [Column("VERSIONS", right=True, rank=1), Column("SERVED BY"), Column("FROM")]
-    rows = []
-    for model in models:
-        meta = model["metadata"]
-        known = sorted(by_model.get((meta["namespace"], meta["name"]), ()), key=_created, reverse=True)
-        users = sorted({user for one in known for user in served.get((meta["namespace"], one["metadata"]["name"]), ())})
-        rows.append([meta["name"], *_latest(model, known), str(len(known)), ", ".join(users) or "-", _origin(known)])
+    rows = [[one.name, *_latest(one), str(len(one.versions)), _served_by(one), _origin(one.versions)] for one in models]
     if all_namespaces:
         columns.insert(0, Column("NAMESPACE"))
-        rows = [[one["metadata"]["namespace"], *row] for one, row in zip(models, rows, strict=True)]
+        rows = [[one.namespace, *row] for one, row in zip(models, rows, strict=True)]
     print_rows(settings, columns, rows, f"no models in {'any namespace' if all_namespaces else client.namespace}")
 
 
-def _created(version: Mapping[str, Any]) -> str:
-    return str(version["metadata"].get("creationTimestamp") or "")
+def _served_by(model: "Model") -> str:
+    return "not allowed" if model.served_by is None else ", ".join(model.served_by) or "-"
 
 
-def _servers(inferences: list[dict[str, Any]]) -> dict[tuple[str, str], list[str]]:
-    """Return the services of each version."""
-    found: dict[tuple[str, str], list[str]] = {}
-    for one in inferences:
-        for predictor in one["spec"].get("predictors") or ():
-            key = (one["metadata"]["namespace"], str(predictor.get("modelVersion") or ""))
-            found.setdefault(key, []).append(one["metadata"]["name"])
-    return found
+def _latest(model: "Model") -> list[str]:
+    version = model.latest
+    return [version.name, _built(version), size_of(version.size)] if version is not None else ["-", "-", "-"]
 
 
-def _latest(model: Mapping[str, Any], versions: list[Mapping[str, Any]]) -> list[str]:
-    latest = ((model.get("status") or {}).get("latestVersion") or {}).get("modelVersion")
-    version = next((one for one in versions if one["metadata"]["name"] == latest), versions[0] if versions else None)
-    if version is None:
-        return ["-", "-", "-"]
-    status = version.get("status") or {}
-    return [version["metadata"]["name"], _built(status), size_of(status.get("size"))]
-
-
-def _built(status: Mapping[str, Any]) -> str:
-    progress = status.get("progress") or {}
-    if status.get("image"):
-        return since(status.get("finishTime"))
-    if progress.get("bytesTotal"):
-        return f"{100 * int(progress.get('bytesDone') or 0) // int(progress['bytesTotal'])} %"
-    return str(status.get("imageBuildPhase") or "-")
+def _built(version: "ModelVersion") -> str:
+    if version.is_built:
+        return since(version.status.get("finishTime"))
+    return f"{100 * version.progress:.0f} %" if version.progress is not None else version.phase or "-"
 
 
 def size_of(count: object) -> str:
@@ -100,11 +74,12 @@ def size_of(count: object) -> str:
     return f"{number:.1f}Ti"
 
 
-def _origin(versions: list[Mapping[str, Any]]) -> str:
-    origin = (versions[0]["spec"].get("origin") or {}) if versions else {}
-    revision = str(origin.get("codeRevision") or "")[:7]
-    job = f"job {origin['jobName']}" if origin.get("jobName") else ""
-    return ", ".join(part for part in (job, f"git {revision}" if revision else "") if part) or "-"
+def _origin(versions: "Sequence[ModelVersion]") -> str:
+    if not versions:
+        return "-"
+    newest = versions[0]
+    parts = (f"job {newest.job}" if newest.job else "", f"git {newest.revision[:7]}" if newest.revision else "")
+    return ", ".join(part for part in parts if part) or "-"
 
 
 @declare("get", short_help="Show the versions of a model")
@@ -112,42 +87,34 @@ def _origin(versions: list[Mapping[str, Any]]) -> str:
 @click.option("-o", "--output", type=FORMATS, help="The object itself, to apply again.")
 def get_command(settings: Settings, name: str, output: str | None) -> None:
     """Show a model and its versions, newest first. MODEL may be the name of a version."""
-    from kubedl.client import NotFound
-    from kubedl.client.objects import MODELS, VERSIONS
+    from kubedl.client.objects import MODELS
 
     with settings.client() as client:
-        try:
-            found, word = client.objects.get(MODELS, name), "model"
-        except NotFound:
-            found, word = client.objects.get(VERSIONS, name), "modelversion"
         if output:
+            found, word = client.objects.get_if_there(MODELS, name), "model"
+            if found is None:
+                found, word = dict(client.models.get_version(name).manifest), "modelversion"
             print_one(found, output, word)
             return
-        model = name if word == "model" else str(found["spec"].get("modelName") or "")
-        versions = [one for one in client.objects.list_all(VERSIONS) if one["spec"].get("modelName") == model]
+        model = client.models.get(name)
     columns = [name_column("VERSION"), Column("PHASE"), Column("BUILT", right=True), Column("SIZE", right=True, rank=1)]
     columns += [Column("FROM", rank=2), Column("IMAGE")]
-    rows = [_version_row(one) for one in sorted(versions, key=_created, reverse=True)]
-    print_rows(settings, columns, rows, f"{model} has no versions")
+    rows = [_version_row(one) for one in model.versions]
+    print_rows(settings, columns, rows, f"{model.name} has no versions")
 
 
-def _version_row(version: Mapping[str, Any]) -> list[str]:
-    status = version.get("status") or {}
-    phase = str(status.get("imageBuildPhase") or "-")
-    image = str(status.get("image") or status.get("message") or "-")
-    return [version["metadata"]["name"], phase, _built(status), size_of(status.get("size")), _origin([version]), image]
+def _version_row(one: "ModelVersion") -> list[str]:
+    what = one.image or one.message or "-"
+    return [one.name, one.phase or "-", _built(one), size_of(one.size), _origin([one]), what]
 
 
 @declare("lineage", short_help="Show where a version comes from")
 @click.argument("name", metavar="VERSION")
 def lineage_command(settings: Settings, name: str) -> None:
     """Show where a version comes from: the job, its code and images, and the digest of the model image."""
-    from kubedl.client.objects import VERSIONS
-
     with settings.client() as client:
-        version = client.objects.get(VERSIONS, name)
-    terminal, spec, status = settings.terminal(), version["spec"], version.get("status") or {}
-    origin = spec.get("origin") or {}
+        version = client.models.get_version(name)
+    terminal, spec, status, origin = settings.terminal(), version.spec, version.status, version.origin
     job = (
         f"{origin.get('jobKind', '')} {origin['jobName']} ({origin.get('jobUid', '')})" if origin.get("jobName") else ""
     )
@@ -204,9 +171,7 @@ def build_command(  # noqa: PLR0913, PLR0917 - a parameter for each flag
 @click.argument("names", metavar="VERSION...", nargs=-1, required=True)
 def delete_command(settings: Settings, names: tuple[str, ...]) -> None:
     """Delete versions. Images stay in their registry."""
-    from kubedl.client.objects import VERSIONS
-
     with settings.client() as client:
         for name in names:
-            client.objects.delete(VERSIONS, name)
+            client.models.delete_version(name)
             click.echo(f"modelversion/{name} deleted from {client.namespace}; its image stays in the registry")

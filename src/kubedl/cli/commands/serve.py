@@ -1,14 +1,16 @@
 """`kubedl serve`: models that are served."""
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from kubedl.cli.lazy_group import group
-from kubedl.cli.rows import FORMATS, condition, name_column, print_objects, print_one, print_rows, since
+from kubedl.cli.rows import FORMATS, name_column, print_objects, print_one, print_rows, since
 from kubedl.cli.settings import Settings, declare
 from kubedl.cli.table import Column
+
+if TYPE_CHECKING:
+    from kubedl.client import Predictor, Rollout, Service
 
 command = group(
     "serve",
@@ -29,7 +31,6 @@ command = group(
     },
     elsewhere={"submit": "kubedl.cli.commands.serve_submit", "logs": "kubedl.cli.commands.serve_logs"},
 )
-ANNOTATION = "serving.kubedl.io/rollout"
 SERVICE = click.argument("name", metavar="SERVICE")
 MOST_WEIGHT = 1_000_000
 
@@ -39,54 +40,40 @@ MOST_WEIGHT = 1_000_000
 @click.option("-o", "--output", type=FORMATS, help="Another format.")
 def list_command(settings: Settings, all_namespaces: bool, output: str | None) -> None:
     """List services, with a row for each predictor."""
-    from kubedl.client.objects import INFERENCES
-
     with settings.client() as client:
-        found = client.objects.list_all(INFERENCES, all_namespaces=all_namespaces)
+        found = client.services.list(all_namespaces=all_namespaces)
     if output:
-        print_objects(found, output, "inference")
+        print_objects([one.manifest for one in found], output, "inference")
         return
     columns = [name_column(), Column("READY"), Column("PREDICTOR"), Column("VERSION"), Column("SHARE", right=True)]
     columns += [Column("REPLICAS", right=True, rank=2), Column("ENDPOINT", rank=1), Column("WHAT")]
     rows = [row for one in found for row in _rows(one)]
     if all_namespaces:
         columns.insert(0, Column("NAMESPACE"))
-        rows = [[one["metadata"]["namespace"], *row] for one in found for row in _rows(one)]
+        rows = [[one.namespace, *row] for one in found for row in _rows(one)]
     print_rows(settings, columns, rows, f"no services in {'any namespace' if all_namespaces else client.namespace}")
 
 
-def _rows(service: Mapping[str, Any]) -> list[list[str]]:
-    status = service.get("status") or {}
-    known = {one["name"]: one for one in status.get("predictorStatuses") or ()}
-    ready = "yes" if condition(service, "Ready").get("status") == "True" else "no"
+def _rows(service: "Service") -> list[list[str]]:
     rows = []
-    for place, predictor in enumerate(service["spec"].get("predictors") or ()):
-        first = place == 0
-        row = _predictor_row(predictor, known.get(predictor["name"], {}))
-        endpoint = str(status.get("inferenceEndpoint") or "-") if first else ""
-        rows.append([service["metadata"]["name"] if first else "", ready if first else "", *row[:4], endpoint, row[4]])
+    for place, predictor in enumerate(service.predictors):
+        first = [service.name, "yes" if service.is_ready else "no"] if place == 0 else ["", ""]
+        endpoint = (service.endpoint or "-") if place == 0 else ""
+        row = _predictor_row(predictor)
+        rows.append([*first, *row[:4], endpoint, row[4]])
     return rows
 
 
-def _predictor_row(predictor: Mapping[str, Any], status: Mapping[str, Any]) -> list[str]:
-    wanted = status.get("replicas", predictor.get("replicas", 1))
-    return [
-        predictor["name"],
-        str(status.get("modelVersion") or predictor.get("modelVersion") or "-"),
-        f"{status['trafficPercent']} %" if "trafficPercent" in status else "-",
-        f"{status.get('readyReplicas', 0)}/{wanted}",
-        _rollout(status) or str(status.get("message") or ""),
-    ]
+def _predictor_row(one: "Predictor") -> list[str]:
+    share = f"{one.percent} %" if one.percent is not None else "-"
+    what = _rollout(one.rollout) or one.message
+    return [one.name, one.model_version or "-", share, f"{one.ready}/{one.replicas}", what]
 
 
-def _rollout(status: Mapping[str, Any]) -> str:
-    rollout = status.get("rollout") or {}
-    phase = str(rollout.get("phase") or "")
-    if phase in ("", "Stable"):
-        return f"{rollout['rejected']} was rolled back" if rollout.get("rejected") else ""
-    return (
-        f"{rollout.get('candidate') or rollout.get('rejected') or ''} {phase}: {rollout.get('message') or ''}".strip()
-    )
+def _rollout(rollout: "Rollout") -> str:
+    if rollout.phase in ("", "Stable"):
+        return f"{rollout.rejected} was rolled back" if rollout.rejected else ""
+    return f"{rollout.candidate or rollout.rejected} {rollout.phase}: {rollout.message}".strip()
 
 
 @declare("get", short_help="Show a service")
@@ -94,24 +81,19 @@ def _rollout(status: Mapping[str, Any]) -> str:
 @click.option("-o", "--output", type=FORMATS, help="The object itself, to apply again.")
 def get_command(settings: Settings, name: str, output: str | None) -> None:
     """Show a service: its predictors, and why it is not ready."""
-    from kubedl.client.objects import INFERENCES
-
     with settings.client() as client:
-        found = client.objects.get(INFERENCES, name)
+        found = client.services.get(name)
     if output:
-        print_one(found, output, "inference")
+        print_one(found.manifest, output, "inference")
         return
-    terminal, ready = settings.terminal(), condition(found, "Ready")
-    state = (
-        "ready" if ready.get("status") == "True" else f"not ready: {ready.get('message') or ready.get('reason') or '-'}"
-    )
-    endpoint = (found.get("status") or {}).get("inferenceEndpoint") or "no endpoint"
-    terminal.write(f"{terminal.paint(name, 'bold')}  {found['spec'].get('framework', '')}  {state}  {endpoint}")
-    terminal.write(f"  created {since(found['metadata'].get('creationTimestamp'))} ago")
+    terminal = settings.terminal()
+    state = "ready" if found.is_ready else f"not ready: {found.message or '-'}"
+    endpoint = found.endpoint or "no endpoint"
+    terminal.write(f"{terminal.paint(name, 'bold')}  {found.framework}  {state}  {endpoint}")
+    terminal.write(f"  created {since(found.metadata.get('creationTimestamp'))} ago")
     terminal.write("")
-    known = {one["name"]: one for one in (found.get("status") or {}).get("predictorStatuses") or ()}
-    rows = [_predictor_row(one, known.get(one["name"], {})) for one in found["spec"].get("predictors") or ()]
     columns = [name_column("PREDICTOR"), Column("VERSION"), Column("SHARE", right=True), Column("REPLICAS", right=True)]
+    rows = [_predictor_row(one) for one in found.predictors]
     print_rows(settings, [*columns, Column("WHAT")], rows, "no predictors")
 
 
@@ -120,22 +102,11 @@ def get_command(settings: Settings, name: str, output: str | None) -> None:
 @click.argument("shares", metavar="PREDICTOR=WEIGHT...", nargs=-1, required=True)
 def traffic_command(settings: Settings, name: str, shares: tuple[str, ...]) -> None:
     """Set the weights of predictors; the share of one is its weight among those of all."""
-    from kubedl.client.objects import INFERENCES
-
     weights = dict(_weight(one) for one in shares)
     with settings.client() as client:
-        found = client.objects.get(INFERENCES, name)
-        predictors = [dict(one) for one in found["spec"]["predictors"]]
-        unknown = set(weights) - {one["name"] for one in predictors}
-        if unknown:
-            known = ", ".join(one["name"] for one in predictors)
-            raise click.UsageError(f"{name} has no predictor called {', '.join(sorted(unknown))}\nnext  it has {known}")
-        before = {one["name"]: one.get("trafficWeight", 100) for one in predictors}
-        for one in predictors:
-            one["trafficWeight"] = weights.get(one["name"], before[one["name"]])
-        version = {"resourceVersion": found["metadata"]["resourceVersion"]}
-        client.objects.patch(INFERENCES, name, {"metadata": version, "spec": {"predictors": predictors}})
-    changes = ", ".join(f"{one['name']} {before[one['name']]} → {one['trafficWeight']}" for one in predictors)
+        before = {one.name: one.weight for one in client.services.get(name).predictors}
+        after = client.services.set_traffic(name, weights)
+    changes = ", ".join(f"{one.name} {before.get(one.name, '-')} → {one.weight}" for one in after.predictors)
     click.echo(f"inference/{name}: {changes}")
 
 
@@ -153,34 +124,12 @@ def _say(word: str, text: str) -> click.Command:
     @SERVICE
     @click.option("--predictor", metavar="NAME", help="Of one predictor; by default of all that have a rollout.")
     def say(settings: Settings, name: str, predictor: str | None) -> None:
-        from kubedl.client.objects import INFERENCES
-
         with settings.client() as client:
-            found = client.objects.get(INFERENCES, name)
-            _check(found, word, predictor)
-            value = f"{word}:{predictor}" if predictor else word
-            client.objects.patch(INFERENCES, name, {"metadata": {"annotations": {ANNOTATION: value}}})
+            getattr(client.services, word)(name, predictor=predictor)
         click.echo(f"inference/{name}: {word} is asked for; kubedl serve get {name} shows what comes of it")
 
     say.help = f"{text}."
     return say
-
-
-def _check(service: Mapping[str, Any], word: str, predictor: str | None) -> None:
-    """Refuse a word that has nothing to change."""
-    from kubedl.client import Invalid
-
-    statuses = (service.get("status") or {}).get("predictorStatuses") or ()
-    rollouts = [one.get("rollout") or {} for one in statuses if predictor in (None, one["name"])]
-    name = service["metadata"]["name"]
-    active = any(one.get("phase") not in (None, "Stable", "RolledBack") for one in rollouts)
-    rejected = next((one["rejected"] for one in rollouts if one.get("rejected")), "")
-    if word in ("retry", "promote") and rejected:  # a version that was rolled back may be tried again, or forced
-        return
-    if word == "retry" or not active:
-        why = f"{rejected} was rolled back" if rejected else "no rollout is under way"
-        steps = (f"kubedl serve retry {name}",) if rejected else (f"kubedl serve get {name}",)
-        raise Invalid(f"nothing to {word if word != 'next' else 'continue'}", why, steps)
 
 
 next_command = _say("next", "Go on to the next step of a rollout")
@@ -195,28 +144,17 @@ retry_command = _say("retry", "Try a version again that was rolled back")
 @click.option("--replicas", type=click.IntRange(0, 10_000), required=True, metavar="N", help="Servers.")
 def scale_command(settings: Settings, name: str, predictor: str | None, replicas: int) -> None:
     """Change the number of servers of a predictor."""
-    from kubedl.client.objects import INFERENCES
-
     with settings.client() as client:
-        found = client.objects.get(INFERENCES, name)
-        predictors = [dict(one) for one in found["spec"]["predictors"]]
-        chosen = [one for one in predictors if predictor in (None, one["name"])]
-        if len(chosen) != 1:
-            known = ", ".join(one["name"] for one in predictors)
-            raise click.UsageError(f"{name} has the predictors {known}\nnext  --predictor NAME")
-        chosen[0]["replicas"] = replicas
-        version = {"resourceVersion": found["metadata"]["resourceVersion"]}
-        client.objects.patch(INFERENCES, name, {"metadata": version, "spec": {"predictors": predictors}})
-    click.echo(f"inference/{name}: {chosen[0]['name']} has {replicas} servers")
+        service = client.services.scale(name, replicas=replicas, predictor=predictor)
+    chosen = predictor or service.predictors[0].name
+    click.echo(f"inference/{name}: {chosen} has {replicas} servers")
 
 
 @declare("delete", short_help="Delete services")
 @click.argument("names", metavar="SERVICE...", nargs=-1, required=True)
 def delete_command(settings: Settings, names: tuple[str, ...]) -> None:
     """Delete services and their servers. Models stay."""
-    from kubedl.client.objects import INFERENCES
-
     with settings.client() as client:
         for name in names:
-            client.objects.delete(INFERENCES, name)
+            client.services.delete(name)
             click.echo(f"inference/{name} deleted from {client.namespace}")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kubedl.cli.history_database import database
 from kubedl.cli.settings import Settings, declare
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def command(settings: Settings, name: str | None, everything: bool, file: Path |
     """Say why a job, a model version, an inference or a cron waits, fails or is slow, and what to do about it.
 
     NAME may be a job, a pod of one, or KIND/NAME: pytorch/bert, inference/flowers, modelversion/bert-v2, cron/nightly.
+    A job that was deleted is looked up in the history, if KUBEDL_HISTORY_DATABASE or the settings name its database.
     The first line is the answer; `-o evidence` prints what was read, without values of variables. The exit code is 0 if
     there is an answer, 3 if the cause cannot be told.
     """
@@ -41,7 +43,7 @@ def command(settings: Settings, name: str | None, everything: bool, file: Path |
 
 
 def _asked(settings: Settings, name: str, everything: bool) -> "tuple[Evidence, Diagnosis]":
-    with settings.client() as client:
+    with settings.client(database()) as client:
         return client.explain(name, ask_all=everything)
 
 

@@ -103,6 +103,28 @@ def retries(evidence: Evidence) -> Match | None:
     return Match(values | {"times": count, "cause": said, "limit": limit})
 
 
+def gone(evidence: Evidence) -> Match | None:
+    """A job that was deleted. Why it had failed is what other rules say, from what was recorded."""
+    past = evidence.past
+    if not past:
+        return None
+    ago, state, said = evidence.ago(past.get("deleted")), text_of(past, "state"), text_of(evidence.status, "message")
+    how = {"Succeeded": "succeeded", "Failed": "failed"}.get(state, "not ended")
+    receipt = part_of(past, "receipt")
+    ran, used = receipt.get("runningSeconds"), receipt.get("gpuSeconds")
+    return Match(
+        {
+            "ago_": f" {ago} ago" if ago else "",
+            "by_": " because its ttlSecondsAfterFinished had passed" if past.get("byTtl") is True else "",
+            "state": how,
+            "says": said or text_of(past, "reason"),
+            "ran": precise(ran) if isinstance(ran, int) else "",
+            "gpus_": f", {used / 3600:.1f} GPU hours" if isinstance(used, int) and used else "",
+            "user": text_of(past, "user"),
+        }
+    )
+
+
 _LOGS = Try("kubedl logs {name} -i {index}", "what it printed")
 _WHERE = ("where", "{pod} on {where}")
 RULES = (
@@ -152,6 +174,20 @@ RULES = (
         shows=(_WHERE,),
         over=None,
         explains=("end.pause",),
+    ),
+    Rule(
+        "end.gone",
+        Gate.END,
+        gone,
+        "It was deleted{ago_}{by_}; it had {state}.",
+        shows=(("said", "{says}"), ("used", "ran {ran}{gpus_}"), ("user", "{user}")),
+        tries=(
+            Try("kubedl history get {name}", "its pods and events"),
+            Try("kubedl history logs {name}", "what it printed, if logs are archived"),
+        ),
+        over=None,
+        yields=True,
+        besides=True,
     ),
     Rule(
         "end.reported",

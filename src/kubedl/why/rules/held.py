@@ -71,8 +71,8 @@ def absent(evidence: Evidence) -> Match | None:
     """Nobody works on it, and the lease is old or not there."""
     if not _is_unattended(evidence):
         return None
-    leases = evidence.get("lease")
-    if leases is None:
+    leases = evidence.listed("lease")
+    if evidence.get("lease") is None:
         return Match({"sign": "no operator has written anything about it", "lease_ns": ""}, sure=Sure.LIKELY)
     renewed = [passed for one in leases if (passed := evidence.passed(text_of(one, "spec", "renewTime"))) is not None]
     if renewed and min(renewed) < STALE:
@@ -90,8 +90,8 @@ def absent(evidence: Evidence) -> Match | None:
 
 def elsewhere(evidence: Evidence) -> Match | None:
     """Nobody works on it, and the lease is fresh."""
-    leases = evidence.get("lease") if _is_unattended(evidence) else None
-    for one in leases or ():
+    leases = evidence.listed("lease") if _is_unattended(evidence) else []
+    for one in leases:
         passed = evidence.passed(text_of(one, "spec", "renewTime"))
         if passed is not None and passed < STALE:
             name = text_of(one, "metadata", "name").removeprefix("kubedl-operator").lstrip("-")
