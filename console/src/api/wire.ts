@@ -10,6 +10,8 @@ export interface JobRow {
   readonly message: string;
   readonly ready: string;
   readonly gpus: number;
+  readonly cpuMillis: number;
+  readonly memoryBytes: number;
   readonly user: string;
   readonly queue: string;
   readonly restarts: number;
@@ -101,4 +103,24 @@ export interface Problem {
   readonly why: string;
   readonly next: string;
   readonly request: string;
+}
+
+/** One resource: millicores, bytes or GPUs. What is not known is null, never 0. */
+export interface Share {
+  readonly total: number;
+  readonly requested: number | null;
+  readonly free: number | null;
+  readonly closed: number | null;
+}
+
+/** What the cluster has and what is free. */
+export interface Capacity {
+  readonly nodes: number;
+  readonly closedNodes: number;
+  readonly cpu: Share;
+  readonly memory: Share;
+  readonly gpus: Share;
+  readonly largestBlock: number;
+  readonly largestBlockNode: string;
+  readonly onlyNamespace: string;
 }

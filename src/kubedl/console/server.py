@@ -17,7 +17,8 @@ from kubedl.console.pages import Pages
 from kubedl.console.people import Caller
 from kubedl.console.problems import RefusalError, from_api, signed_out
 from kubedl.console.stream import Stream
-from kubedl.console.wire import Session, SignIn, Wire
+from kubedl.console.wire import Session, SignIn
+from kubedl.console.wire_base import Wire
 from kubedl.kube.errors import ApiError
 from kubedl.kube.types.meta import ObjectKey
 
@@ -54,6 +55,7 @@ class Console:
         add.add_get("/api/v1/stream", self._stream)
         add.add_get(job, self._job)
         add.add_get(f"{job}/logs/{{pod}}", self._log)
+        add.add_get("/api/v1/capacity", self._capacity)
         add.add_get("/assets/{name}", self._asset)
         add.add_get("/{path:.*}", self._page)
         return application
@@ -111,6 +113,9 @@ class Console:
     async def _job(self, request: web.Request) -> web.Response:
         caller = await self._caller(request)
         return _json(request, await self.pages.job(caller, request.match_info["kind"], _key(request)))
+
+    async def _capacity(self, request: web.Request) -> web.Response:
+        return _json(request, await self.pages.of_nodes.capacity(await self._caller(request)))
 
     async def _stream(self, request: web.Request) -> web.StreamResponse:
         await self._caller(request)  # with a status; later only the stream itself can say that somebody is signed out

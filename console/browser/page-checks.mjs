@@ -1,0 +1,44 @@
+// What each page must say: name, address, and a check that waits for it.
+
+const sees = async (page, ...texts) => {
+  for (const text of texts) await page.getByText(text).first().waitFor();
+};
+
+const never = async (page, text) => {
+  if ((await page.locator("body").innerText()).includes(text)) throw new Error(`the page says ${text}`);
+};
+
+export const pages = [
+  [
+    "overview",
+    "/",
+    async (page) => {
+      await sees(page, "free of 48", "largest free block", "no node has 8 free GPUs", "ran out of memory", "8 nodes, 2 not taking pods");
+      await sees(page, "<img src=x onerror=alert(1)>"); // markup in a message or a name is text
+      await page.getByRole("row", { name: /bert-large-pretrain mei.lin 16 33.3 %/ }).waitFor();
+      await page.getByRole("row", { name: /priya.n 7/ }).waitFor();
+      await page.getByRole("button", { name: "Last 30 days" }).click();
+      await page.getByRole("row", { name: /priya.n 12/ }).waitFor();
+      if (!page.url().endsWith("?range=30d")) throw new Error(`the range is not in the address: ${page.url()}`);
+      await never(page, "of-others");
+      await page.keyboard.press("g");
+      await page.keyboard.press("j");
+      await page.getByRole("heading", { name: "Jobs" }).waitFor();
+      await page.goBack();
+      await page.getByRole("heading", { name: "Overview" }).waitFor();
+      await sees(page, "free of 48");
+    },
+  ],
+];
+
+export const forbidden = [
+  [
+    "overview",
+    "/",
+    async (page) => {
+      await sees(page, "May not list nodes.", "ben has no right to list nodes", "kubectl create clusterrole list-nodes", "vit-g14-finetune");
+      await never(page, "a100-01");
+      await never(page, "bert-large");
+    },
+  ],
+];
