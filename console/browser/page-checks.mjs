@@ -29,6 +29,31 @@ export const pages = [
       await sees(page, "free of 48");
     },
   ],
+  [
+    "nodes",
+    "/nodes",
+    async (page) => {
+      await page.getByRole("row", { name: /a100-04.*4 of 8 free.*vit-g14-finetune 2.*others 2/ }).waitFor();
+      await page.getByRole("row", { name: /a100-05 cordoned/ }).waitFor();
+      await page.getByRole("row", { name: /a100-06 not ready/ }).waitFor();
+      await never(page, "of-others");
+      await page.getByLabel("Search").fill("cpu");
+      await sees(page, "2 of 2");
+      await page.getByLabel("Search").fill("nothing-like-it");
+      await sees(page, "No node has this in its name.");
+      await page.getByLabel("Search").fill("");
+      await sees(page, "8 of 8");
+    },
+  ],
+  [
+    "node",
+    "/nodes/a100-04",
+    async (page) => {
+      await page.getByRole("row", { name: /vit-g14-finetune-worker-1 Running vision/ }).waitFor();
+      await sees(page, "Hidden from you: 1", "Conditions");
+      await never(page, "of-others");
+    },
+  ],
 ];
 
 export const forbidden = [
@@ -39,6 +64,14 @@ export const forbidden = [
       await sees(page, "May not list nodes.", "ben has no right to list nodes", "kubectl create clusterrole list-nodes", "vit-g14-finetune");
       await never(page, "a100-01");
       await never(page, "bert-large");
+    },
+  ],
+  [
+    "nodes",
+    "/nodes",
+    async (page) => {
+      await sees(page, "May not list nodes.", "kubectl create clusterrole list-nodes");
+      await never(page, "a100");
     },
   ],
 ];

@@ -4,6 +4,8 @@ import { StrictMode, useEffect } from "react";
 import { createRoot } from "react-dom/client";
 import { Job } from "./pages/job";
 import { Jobs } from "./pages/jobs";
+import { Node } from "./pages/node";
+import { Nodes } from "./pages/nodes";
 import { Overview } from "./pages/overview";
 import { SignIn } from "./pages/sign-in";
 import { Shell } from "./parts/shell";
@@ -80,7 +82,18 @@ const job = createRoute({
   },
 });
 
-const router = createRouter({ routeTree: root.addChildren([home, jobs, job]) });
+const nodes = createRoute({
+  getParentRoute: () => root,
+  path: "/nodes",
+  component: Nodes,
+  validateSearch: (search: Record<string, unknown>): { q?: string; after?: string } => {
+    const [q, after] = [text(search["q"]), text(search["after"])];
+    return { ...(q === undefined ? {} : { q }), ...(after === undefined ? {} : { after }) };
+  },
+});
+const node = createRoute({ getParentRoute: () => root, path: "/nodes/$name", component: Node });
+
+const router = createRouter({ routeTree: root.addChildren([home, jobs, job, nodes, node]) });
 declare module "@tanstack/react-router" {
   interface Register {
     router: typeof router;

@@ -68,7 +68,10 @@ function Amounts({ capacity }: { capacity: Capacity }) {
       <Amount title="GPUs" icon="gpu" width="w5" share={gpus} words={figure}>
         {capacity.largestBlockNode === "" ? null : (
           <span className="dim aside">
-            largest free block: <b>{figure(capacity.largestBlock)}</b> on <code>{capacity.largestBlockNode}</code>
+            largest free block: <b>{figure(capacity.largestBlock)}</b> on{" "}
+            <Link to="/nodes/$name" params={{ name: capacity.largestBlockNode }}>
+              <code>{capacity.largestBlockNode}</code>
+            </Link>
           </span>
         )}
       </Amount>

@@ -6,7 +6,7 @@ from typing import Any
 from kubedl.history.observed import NO_AMOUNTS, Amounts, RecordedJob, Requirements, resource_of_jobs
 from kubedl.history.observed_pods import EVENTS
 from kubedl.kube.types.core import InitContainer, Node, NodeStatus, Pod, PodSpec
-from kubedl.kube.types.meta import Record, Resource
+from kubedl.kube.types.meta import OwnerReference, Record, Resource
 from kubedl.schema.grants import FOLLOW, Grant
 from kubedl.training.kinds import all_kinds
 
@@ -70,6 +70,15 @@ CLUSTER_SCOPED: tuple[Resource[Any], ...] = (NODES,)
 def job_resources() -> dict[str, Resource[RecordedJob]]:
     """Return the kinds of jobs, by their name in addresses: the kind in small letters."""
     return {kind.kind.lower(): resource_of_jobs(kind.resource, kind.replicas_field) for kind in all_kinds()}
+
+
+def job_kind(owner: OwnerReference | None) -> str:
+    """Return the name in addresses of the kind of jobs that an owner is of; empty if it is none of ours."""
+    if owner is None:
+        return ""
+    name = owner.kind.lower()
+    resource = job_resources().get(name)
+    return name if resource is not None and owner.api_version == resource.api_version else ""
 
 
 def grants() -> tuple[Grant, ...]:

@@ -6,7 +6,7 @@ from datetime import datetime
 import msgspec
 
 from kubedl.console.wire_base import Missing, Wire
-from kubedl.console.wire_nodes import Capacity, Share
+from kubedl.console.wire_nodes import Capacity, Holder, NodeList, NodePage, NodePod, NodeRow, NodeStateRow, Share
 
 
 class JobRow(Wire, frozen=True):
@@ -138,6 +138,12 @@ ANSWERS: tuple[type[msgspec.Struct], ...] = (
     Problem,
     Share,
     Capacity,
+    Holder,
+    NodeRow,
+    NodeList,
+    NodeStateRow,
+    NodePod,
+    NodePage,
 )
 # What a list of encoded values holds.
 ENCODED: dict[tuple[type[msgspec.Struct], str], type[msgspec.Struct]] = {

@@ -97,3 +97,74 @@ async def test_a_change_of_what_is_free_reaches_those_who_may_list_nodes(world: 
         assert world.feed.journal.head == head
         world.put_job("vision", "resnet")
         assert (await following(for_ben)).data["touched"] == []
+
+
+async def test_pods_and_jobs_on_a_node_are_named_only_to_those_who_may_list_them(world: World) -> None:
+    """The others hold GPUs without a name."""
+    for person in ("ada", "ben", "eve"):
+        world.reviewer.allow(person, "", "nodes")
+    world.reviewer.allow("eve", "nlp", "pods")
+    world.put_node("a", gpus=8)
+    world.put_pod("nlp", "bert-worker-0", world.put_job("nlp", "bert"), "a", gpu="4")
+    world.put_pod("vision", "resnet-worker-0", world.put_job("vision", "resnet"), "a", gpu="2")
+    seen = {}
+    for person in ("ada", "ben", "eve"):
+        page = await world.pages.of_nodes.node(caller(person), "a")
+        [row] = (await world.pages.of_nodes.nodes(caller(person), "", "")).rows
+        assert page.node == row
+        seen[person] = [(one.pod, one.kind, one.job, one.gpus) for one in row.holders], row.hidden_gpus
+        assert [pod.name for pod in page.pods] == [one.pod for one in row.holders]
+        assert page.hidden_pods == 1
+    assert seen["ada"] == ([("bert-worker-0", "PyTorchJob", "bert", 4)], 2)
+    assert seen["ben"] == ([("resnet-worker-0", "PyTorchJob", "resnet", 2)], 4)
+    assert seen["eve"] == ([("bert-worker-0", "", "", 4)], 2)
+
+
+async def test_pods_of_a_foreign_kind_of_the_same_name_have_no_job_here(world: World) -> None:
+    """Kubeflow has a PyTorchJob too."""
+    world.reviewer.allow("ada", "", "nodes")
+    world.put_node("a", gpus=8)
+    world.put_pod("nlp", "p", "uid-nlp-bert", "a", gpu="1", version="kubeflow.org/v1")
+    [row] = (await world.pages.of_nodes.nodes(ADA, "", "")).rows
+    assert [(one.pod, one.kind) for one in row.holders] == [("p", "")]
+
+
+async def test_nodes_come_in_pages_by_name(world: World) -> None:
+    """Each once, and a search counts what matches."""
+    world.reviewer.allow("ada", "", "nodes")
+    for number in range(250):
+        world.put_node(f"n{number:03}")
+    seen: list[str] = []
+    sizes: list[int] = []
+    after = ""
+    while not sizes or after:
+        page = await world.pages.of_nodes.nodes(ADA, "", after)
+        seen += [row.name for row in page.rows]
+        after = page.after
+        sizes.append(len(page.rows))
+        assert page.total == 250
+    assert (sizes, seen) == ([100, 100, 50], [f"n{number:03}" for number in range(250)])
+    assert (await world.pages.of_nodes.nodes(ADA, "n00", "")).total == 10
+
+
+@pytest.mark.parametrize("there", [True, False])
+async def test_a_node_that_one_may_not_see_is_refused_whether_it_exists_or_not(world: World, *, there: bool) -> None:
+    if there:
+        world.put_node("a")
+    with pytest.raises(RefusalError) as refused:
+        await world.pages.of_nodes.node(BEN, "a")
+    assert refused.value.status == 403
+    world.reviewer.allow("ada", "", "nodes")
+    if not there:
+        with pytest.raises(RefusalError, match="no node a"):
+            await world.pages.of_nodes.node(ADA, "a")
+
+
+async def test_the_pods_of_a_node_are_bounded_and_the_largest_stay(world: World) -> None:
+    world.reviewer.allow("ada", "", "nodes")
+    world.put_node("a", gpus=8)
+    for number in range(501):
+        world.put_pod("nlp", f"small-{number}", "", "a", cpu="10m")
+    world.put_pod("nlp", "large", "", "a", gpu="8")
+    page = await world.pages.of_nodes.node(ADA, "a")
+    assert (page.pods[0].name, len(page.pods), page.more_pods) == ("large", 500, 2)

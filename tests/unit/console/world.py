@@ -105,8 +105,11 @@ class World:
     def put_pod(
         self, namespace: str, name: str, owner: str, node: str = "", phase: str = "Running", **requests: str
     ) -> None:
-        """Create or change a pod of a job; without an owner it is one of anything else. `gpu` is nvidia.com/gpu."""
-        version = "training.kubedl.io/v1alpha1"
+        """Create or change a pod of a job; without an owner it is one of anything else.
+
+        Of its requests `gpu` means nvidia.com/gpu; `version` is the apiVersion of the owner.
+        """
+        version = requests.pop("version", "training.kubedl.io/v1alpha1")
         job = owner.removeprefix(f"uid-{namespace}-")
         reference = {"apiVersion": version, "kind": "PyTorchJob", "name": job, "uid": owner, "controller": True}
         metadata = {**self._metadata(namespace, name, f"uid-{name}"), "ownerReferences": [reference] if owner else []}
