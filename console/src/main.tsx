@@ -1,18 +1,23 @@
 import { QueryClientProvider } from "@tanstack/react-query";
-import { createRootRoute, createRoute, createRouter, Link, redirect, RouterProvider } from "@tanstack/react-router";
+import { createRootRoute, createRoute, createRouter, Link, RouterProvider } from "@tanstack/react-router";
 import { StrictMode, useEffect } from "react";
 import { createRoot } from "react-dom/client";
 import { Job } from "./pages/job";
 import { Jobs } from "./pages/jobs";
+import { Node } from "./pages/node";
+import { Nodes } from "./pages/nodes";
+import { Overview } from "./pages/overview";
 import { SignIn } from "./pages/sign-in";
 import { Shell } from "./parts/shell";
 import { Notice, Trouble } from "./parts/trouble";
 import { live, queries, useSession } from "./session";
 import { type View, VIEWS } from "./text/filter";
+import { type RangeId, RANGES } from "./text/overview";
 import { currentTheme, showTheme } from "./theme";
 import "./style/tokens.css";
 import "./style/base.css";
 import "./style/pages.css";
+import "./style/cluster.css";
 import "./style/narrow.css";
 
 const TABS = ["log", "conditions", "events"] as const;
@@ -50,9 +55,10 @@ const root = createRootRoute({
 const home = createRoute({
   getParentRoute: () => root,
   path: "/",
-  // A one-time code stays in the address until the sign-in has taken it.
-  beforeLoad: ({ location }) => {
-    throw redirect({ to: "/jobs", hash: location.hash, replace: true });
+  component: Overview,
+  validateSearch: (search: Record<string, unknown>): { range?: RangeId } => {
+    const range = RANGES.find(({ id }) => id === search["range"])?.id;
+    return range === undefined ? {} : { range };
   },
 });
 const jobs = createRoute({
@@ -76,7 +82,18 @@ const job = createRoute({
   },
 });
 
-const router = createRouter({ routeTree: root.addChildren([home, jobs, job]) });
+const nodes = createRoute({
+  getParentRoute: () => root,
+  path: "/nodes",
+  component: Nodes,
+  validateSearch: (search: Record<string, unknown>): { q?: string; after?: string } => {
+    const [q, after] = [text(search["q"]), text(search["after"])];
+    return { ...(q === undefined ? {} : { q }), ...(after === undefined ? {} : { after }) };
+  },
+});
+const node = createRoute({ getParentRoute: () => root, path: "/nodes/$name", component: Node });
+
+const router = createRouter({ routeTree: root.addChildren([home, jobs, job, nodes, node]) });
 declare module "@tanstack/react-router" {
   interface Register {
     router: typeof router;

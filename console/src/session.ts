@@ -6,6 +6,7 @@ import type { JobRow, Session } from "./api/wire";
 import { Live } from "./live/connection";
 import type { Heard } from "./live/health";
 import { Rows } from "./live/rows";
+import { Topics } from "./live/topics";
 
 export const queries = new QueryClient({
   defaultOptions: {
@@ -21,12 +22,17 @@ const SESSION = ["session"];
 export const rows = new Rows();
 export const live = new Live(rows, () => void queries.invalidateQueries({ queryKey: SESSION }));
 
+const topics = new Topics((topic) => void queries.invalidateQueries({ queryKey: [topic] }));
+
 rows.onTouched((uids) => {
   void queries.invalidateQueries({
     predicate: ({ queryKey, state }) =>
       queryKey[0] === "job" && uids.has((state.data as { job?: JobRow } | undefined)?.job?.uid ?? ""),
   });
+  topics.changed(uids);
 });
+// After a gap in the stream nobody knows what changed.
+rows.onListedAgain(() => void queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION[0] }));
 
 export function useSession() {
   return useQuery({ queryKey: SESSION, queryFn: ({ signal }) => get<Session>("/api/v1/session", signal) });
@@ -40,7 +46,7 @@ export async function signIn(proof: { token: string } | { code: string }): Promi
 export async function signOut(): Promise<void> {
   await change("DELETE", "/api/v1/session");
   rows.clear();
-  queries.removeQueries({ queryKey: ["job"] });
+  queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION[0] });
   await queries.invalidateQueries({ queryKey: SESSION });
 }
 

@@ -10,6 +10,8 @@ export interface JobRow {
   readonly message: string;
   readonly ready: string;
   readonly gpus: number;
+  readonly cpuMillis: number;
+  readonly memoryBytes: number;
   readonly user: string;
   readonly queue: string;
   readonly restarts: number;
@@ -101,4 +103,85 @@ export interface Problem {
   readonly why: string;
   readonly next: string;
   readonly request: string;
+}
+
+/** One resource: millicores, bytes or GPUs. What is not known is null, never 0. */
+export interface Share {
+  readonly total: number;
+  readonly requested: number | null;
+  readonly free: number | null;
+  readonly closed: number | null;
+}
+
+/** What the cluster has and what is free. */
+export interface Capacity {
+  readonly nodes: number;
+  readonly closedNodes: number;
+  readonly cpu: Share;
+  readonly memory: Share;
+  readonly gpus: Share;
+  readonly largestBlock: number;
+  readonly largestBlockNode: string;
+  readonly onlyNamespace: string;
+}
+
+/** A pod that holds GPUs of a node, if the caller may list it. */
+export interface Holder {
+  readonly namespace: string;
+  readonly pod: string;
+  readonly kind: string;
+  readonly job: string;
+  readonly gpus: number;
+}
+
+/** A node in the list. */
+export interface NodeRow {
+  readonly name: string;
+  readonly ready: boolean;
+  readonly cordoned: boolean;
+  readonly gpuModel: string;
+  readonly cpu: Share;
+  readonly memory: Share;
+  readonly gpus: Share;
+  readonly pods: number;
+  readonly holders: readonly Holder[];
+  readonly hiddenGpus: number;
+}
+
+/** A page of the list of nodes, by name. */
+export interface NodeList {
+  readonly rows: readonly NodeRow[];
+  readonly total: number;
+  readonly after: string;
+  readonly onlyNamespace: string;
+}
+
+/** A condition of a node. */
+export interface NodeStateRow {
+  readonly type: string;
+  readonly status: string;
+  readonly since: string | null;
+}
+
+/** A pod on a node. */
+export interface NodePod {
+  readonly namespace: string;
+  readonly name: string;
+  readonly phase: string;
+  readonly kind: string;
+  readonly job: string;
+  readonly cpuMillis: number;
+  readonly memoryBytes: number;
+  readonly gpus: number;
+  readonly created: string | null;
+}
+
+/** One node. */
+export interface NodePage {
+  readonly node: NodeRow;
+  readonly conditions: readonly NodeStateRow[];
+  readonly pods: readonly NodePod[];
+  readonly morePods: number;
+  readonly hiddenPods: number;
+  readonly onlyNamespace: string;
 }

@@ -3,7 +3,7 @@ import type { JobRow } from "../api/wire";
 import { positionOf, Rows } from "./rows";
 
 const row = (uid: string, state = "Running"): JobRow => ({
-  uid, namespace: "nlp", kind: "PyTorchJob", name: uid, state, message: "", ready: "1/1", gpus: 0,
+  uid, namespace: "nlp", kind: "PyTorchJob", name: uid, state, message: "", ready: "1/1", gpus: 0, cpuMillis: 0, memoryBytes: 0,
   user: "ada", queue: "", restarts: 0, created: null, started: null, finished: null,
 });
 const list = (cursor: string, ...rows: JobRow[]) => ({ cursor, rows, hiddenNamespaces: 0 });

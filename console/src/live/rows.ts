@@ -14,6 +14,7 @@ export class Rows {
   private list: readonly JobRow[] = [];
   private readonly listeners = new Set<Listener>();
   private readonly touchedListeners = new Set<(uids: ReadonlySet<string>) => void>();
+  private readonly listedListeners = new Set<Listener>();
   private listedAt = -1;
   hiddenNamespaces = 0;
   loaded = false;
@@ -24,8 +25,10 @@ export class Rows {
     this.byUid = new Map(fresh.rows.map((row) => [row.uid, same(before.get(row.uid), row)]));
     this.hiddenNamespaces = fresh.hiddenNamespaces;
     this.listedAt = positionOf(fresh.cursor);
+    const again = this.loaded;
     this.loaded = true;
     this.publish();
+    if (again) for (const listener of this.listedListeners) listener();
   }
 
   /** Apply changes; those that the list has already are skipped. */
@@ -55,6 +58,12 @@ export class Rows {
   onTouched(listener: (uids: ReadonlySet<string>) => void): () => void {
     this.touchedListeners.add(listener);
     return () => this.touchedListeners.delete(listener);
+  }
+
+  /** Call a listener when the whole list was taken again, because changes may have been missed. */
+  onListedAgain(listener: Listener): () => void {
+    this.listedListeners.add(listener);
+    return () => this.listedListeners.delete(listener);
   }
 
   private publish(): void {

@@ -4,6 +4,7 @@ import { useDeferredValue, useMemo, useRef, useSyncExternalStore } from "react";
 import type { JobRow, Session } from "../api/wire";
 import { Icon } from "../parts/icon";
 import { Ready } from "../parts/ready";
+import { Skeleton } from "../parts/skeleton";
 import { State } from "../parts/state";
 import { Notice, Trouble } from "../parts/trouble";
 import { live, rows as store, useHeard, useNow, useRows, useSession } from "../session";
@@ -62,7 +63,9 @@ export function Jobs() {
       ) : live.failure !== null ? (
         <Trouble error={live.failure} />
       ) : (
-        <Skeleton />
+        <div className="card">
+          <Skeleton />
+        </div>
       )}
     </>
   );
@@ -183,17 +186,6 @@ function Empty({ any, clear }: { any: boolean; clear: () => void }) {
 }
 
 const hidden = (count: number): string => (count === 1 ? "1 namespace is hidden" : `${count} namespaces are hidden`);
-
-/** Rows of their real height, which appear only if the list takes long. */
-function Skeleton() {
-  return (
-    <div className="card skeleton" aria-label="Loading" role="status">
-      {Array.from({ length: 8 }, (_, index) => (
-        <i key={index} />
-      ))}
-    </div>
-  );
-}
 
 function clean(search: { view?: (typeof VIEWS)[number]["id"]; q?: string }) {
   return { ...(search.view && search.view !== "all" ? { view: search.view } : {}), ...(search.q ? { q: search.q } : {}) };

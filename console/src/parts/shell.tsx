@@ -1,23 +1,24 @@
 import { Link, Outlet } from "@tanstack/react-router";
+import type { ReactNode } from "react";
 import type { Session } from "../api/wire";
 import { health } from "../live/health";
 import mark from "../mark.svg";
-import { signOut, useHeard, useNow, useRows } from "../session";
+import { signOut, useHeard, useNow } from "../session";
 import { useTheme } from "../theme";
-import { figure } from "../text/format";
 import { Icon } from "./icon";
+import { Links, useGoKeys } from "./navigation";
 
 /** What all pages share: navigation, who is signed in, whether what is shown is current. */
 export function Shell({ session }: { session: Session }) {
   const [theme, flip] = useTheme();
-  const running = useRows().filter((row) => row.state === "Running").length;
+  useGoKeys();
   return (
     <div className="shell">
       <a className="sr" href="#main">
         Skip to content
       </a>
       <aside className="side">
-        <Link className="brand" to="/jobs">
+        <Link className="brand" to="/">
           <img src={mark} alt="" width="26" height="26" />
           KubeDL
         </Link>
@@ -26,15 +27,7 @@ export function Shell({ session }: { session: Session }) {
           <b className="cut">{session.cluster || "this cluster"}</b>
         </div>
         <nav className="nav" aria-label="Main">
-          <Link to="/jobs">
-            <Icon name="jobs" />
-            Jobs
-            {running > 0 ? (
-              <span className="count" title={`${running} running`}>
-                {figure(running)}
-              </span>
-            ) : null}
-          </Link>
+          <Links />
         </nav>
         <div className="foot">
           <LiveDot />
@@ -43,7 +36,7 @@ export function Shell({ session }: { session: Session }) {
       </aside>
       <div className="main">
         <header className="top">
-          <Link className="brand narrow" to="/jobs" aria-label="KubeDL, jobs">
+          <Link className="brand narrow" to="/" aria-label="KubeDL, overview">
             <img src={mark} alt="" width="26" height="26" />
           </Link>
           <span className="narrow">
@@ -59,11 +52,24 @@ export function Shell({ session }: { session: Session }) {
             </button>
           ) : null}
         </header>
-        <main className="page" id="main" tabIndex={-1}>
+        <Main>
           <Outlet />
-        </main>
+        </Main>
       </div>
+      <nav className="tabbar" aria-label="Pages">
+        <Links />
+      </nav>
     </div>
+  );
+}
+
+/** What is shown stays while nothing is heard, and is dimmed. */
+function Main({ children }: { children: ReactNode }) {
+  const { tone } = health(useHeard(), useNow(1000));
+  return (
+    <main className={tone === "ok" ? "page" : "page stale"} id="main" tabIndex={-1}>
+      {children}
+    </main>
   );
 }
 

@@ -4,7 +4,7 @@ import { inOrder, inView, matcher } from "./filter";
 import { duration, elapsed, moment, readiness } from "./format";
 
 const row = (part: Partial<JobRow>): JobRow => ({
-  uid: "u", namespace: "nlp", kind: "PyTorchJob", name: "bert", state: "Running", message: "", ready: "", gpus: 0,
+  uid: "u", namespace: "nlp", kind: "PyTorchJob", name: "bert", state: "Running", message: "", ready: "", gpus: 0, cpuMillis: 0, memoryBytes: 0,
   user: "ada", queue: "", restarts: 0, created: null, started: null, finished: null, ...part,
 });
 

@@ -4,10 +4,11 @@ It is filled with the console's own account. Nothing leaves it but through `righ
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
-from kubedl.console.kinds import POD_LABEL, PODS, ShownPod, job_resources
+from kubedl.console.kinds import NODES, PODS, ShownNode, ShownPod, job_resources
+from kubedl.console.usage import Usage
 from kubedl.history.observed import RecordedJob
 from kubedl.history.observed_pods import EVENTS, RecordedEvent
 from kubedl.kube import watch
@@ -18,7 +19,7 @@ from kubedl.runtime.discovery import Discovery
 from kubedl.runtime.reflector import Reflector
 from kubedl.runtime.store import Store
 
-BY_UID, BY_SUBJECT, BY_NAMESPACE = "uid", "subject", "namespace"
+BY_UID, BY_SUBJECT, BY_NAMESPACE, BY_NODE = "uid", "subject", "namespace", "node"
 
 
 class Stores:
@@ -28,7 +29,12 @@ class Stores:
         self.jobs: dict[str, Store[RecordedJob]] = {
             name: Store({BY_NAMESPACE: lambda job: job.metadata.namespace}) for name in job_resources()
         }
-        self.pods: Store[ShownPod] = Store({BY_UID: lambda pod: pod.metadata.uid})
+        self.pods: Store[ShownPod] = Store(
+            {BY_UID: lambda pod: pod.metadata.uid, BY_NODE: lambda pod: pod.spec.node_name or None}
+        )
+        self.nodes: Store[ShownNode] = Store()
+        self.usage = Usage(self.pods)
+        self.namespace = ""  # if not empty, pods of other namespaces are not known, so neither is what is free
         self.events: Store[RecordedEvent] = Store({BY_SUBJECT: lambda event: event.involved_object.uid or None})
 
     def job(self, kind: str, key: ObjectKey) -> RecordedJob | None:
@@ -46,18 +52,30 @@ class Stores:
 class Cache:
     """Stores, and the reflectors that fill them."""
 
-    def __init__(self, client: Client, namespace: str = "", silence: float = watch.SILENCE) -> None:
-        """With a namespace, only that one is followed: what a person with rights there alone can do."""
+    def __init__(
+        self, client: Client, namespace: str = "", silence: float = watch.SILENCE, without: Collection[str] = ()
+    ) -> None:
+        """With a namespace, only that one is followed: what a person with rights there alone can do.
+
+        `without` names resources that are not followed, because this account may not.
+        """
         self.stores = Stores()
+        self.stores.namespace = namespace
         discovery = Discovery(client)
 
-        def reflector(resource: Resource[Any], store: Store[Any], labels: str = "") -> Reflector[Any]:
+        def reflector(resource: Resource[Any], store: Store[Any]) -> Reflector[Any]:
             known = discovery if resource.group else None
-            return Reflector(client, resource, store, ListOptions(namespace, labels), silence=silence, discovery=known)
+            scope = ListOptions(namespace if resource.namespaced else "")
+            return Reflector(client, resource, store, scope, silence=silence, discovery=known)
 
         jobs = job_resources()
         self._jobs = [reflector(jobs[name], store) for name, store in self.stores.jobs.items()]
-        self._rest = [reflector(PODS, self.stores.pods, POD_LABEL), reflector(EVENTS, self.stores.events)]
+        rest: tuple[tuple[Resource[Any], Store[Any]], ...] = (
+            (PODS, self.stores.pods),
+            (EVENTS, self.stores.events),
+            (NODES, self.stores.nodes),
+        )
+        self._rest = [reflector(resource, store) for resource, store in rest if resource.name not in without]
 
     async def run(self) -> None:
         """Follow until cancelled. Raises StaleResourceVersionError if only a new process can recover."""

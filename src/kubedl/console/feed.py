@@ -13,12 +13,14 @@ import msgspec
 
 from kubedl.console.cache import BY_UID, Stores
 from kubedl.console.journal import Journal, Mark, Place
-from kubedl.console.kinds import ShownPod, job_resources
+from kubedl.console.kinds import NODES, ShownNode, ShownPod, job_resources
 from kubedl.console.rows import job_row
 from kubedl.history.observed import RecordedJob
 from kubedl.history.observed_pods import RecordedEvent
 
 FRAME = 0.25  # seconds
+# Pages that are read again as a whole when something on them changed, by the resource that one must list to see them.
+NODE_TOPIC = Place(NODES.name, "")
 
 
 class Snapshot(NamedTuple):
@@ -46,10 +48,13 @@ class Feed:
             store.subscribe(partial(self._job_changed, name))
         stores.pods.subscribe(self._pod_changed)
         stores.events.subscribe(self._event_changed)
+        stores.nodes.subscribe(self._node_changed)
+        stores.usage.subscribe(self._usage_changed)
 
     def places(self, more: Iterable[Place] = ()) -> dict[str, set[str]]:
-        """Return the namespaces that have jobs, by resource; of resources without jobs too, and with `more` places."""
+        """Return the namespaces that have rows, by resource; of resources without rows too, and with `more` places."""
         found: dict[str, set[str]] = {resource.name: set() for resource in job_resources().values()}
+        found[NODE_TOPIC.resource] = {NODE_TOPIC.namespace}
         for place in (*self._rows, *more):
             found[place.resource].add(place.namespace)
         return found
@@ -104,6 +109,22 @@ class Feed:
         elif about.kind == "Pod":
             for pod in self._stores.pods.by_index(BY_UID, about.uid):
                 self._pod_changed(None, pod)
+
+    def _node_changed(self, old: ShownNode | None, new: ShownNode | None) -> None:
+        if (
+            old is None
+            or new is None
+            or (old.spec, old.status, old.metadata.labels)
+            != (
+                new.spec,
+                new.status,
+                new.metadata.labels,
+            )
+        ):
+            self._usage_changed()
+
+    def _usage_changed(self) -> None:
+        self._add(NODE_TOPIC, NODE_TOPIC.resource, Mark.TOUCHED)
 
     def _add(self, place: Place, uid: str, what: bytes | Mark) -> None:
         self.journal.add(place, uid, what)

@@ -3,27 +3,33 @@
 from functools import cache
 from typing import Any
 
-from kubedl.api.training import GROUP
-from kubedl.history.observed import RecordedJob, resource_of_jobs
+from kubedl.history.observed import NO_AMOUNTS, Amounts, RecordedJob, Requirements, resource_of_jobs
 from kubedl.history.observed_pods import EVENTS
-from kubedl.kube.types.core import Pod, PodSpec
-from kubedl.kube.types.meta import Record, Resource
+from kubedl.kube.types.core import InitContainer, Node, NodeStatus, Pod, PodSpec
+from kubedl.kube.types.meta import OwnerReference, Record, Resource
 from kubedl.schema.grants import FOLLOW, Grant
 from kubedl.training.kinds import all_kinds
 
-POD_LABEL = f"{GROUP}/job-name"  # the label that all pods of jobs have
 
-
-class Named(Record, frozen=True):
+class ShownContainer(Record, frozen=True):
     """A container. Commands and environment variables are not decoded, so they cannot be shown."""
 
     name: str = ""
+    resources: Requirements = Requirements()
+
+
+class ShownInitContainer(InitContainer, frozen=True):
+    """An init container."""
+
+    resources: Requirements = Requirements()
 
 
 class ShownPodSpec(PodSpec, frozen=True):
-    """Node and containers of a pod."""
+    """Node, containers and requests of a pod."""
 
-    containers: tuple[Named, ...] = ()
+    containers: tuple[ShownContainer, ...] = ()
+    init_containers: tuple[ShownInitContainer, ...] = ()
+    overhead: Amounts = NO_AMOUNTS
 
     def names(self) -> tuple[str, ...]:
         """Return the names of all containers, those of the program first."""
@@ -31,12 +37,33 @@ class ShownPodSpec(PodSpec, frozen=True):
 
 
 class ShownPod(Pod, frozen=True):
-    """A pod of a job."""
+    """A pod, of a job or of anything else that holds a part of a node."""
 
     spec: ShownPodSpec = ShownPodSpec()
 
 
+class ShownNodeSpec(Record, frozen=True):
+    """Whether a node takes new pods."""
+
+    unschedulable: bool = False
+
+
+class ShownNodeStatus(NodeStatus, frozen=True):
+    """What a node offers to pods, and how it is."""
+
+    allocatable: Amounts = NO_AMOUNTS
+
+
+class ShownNode(Node, frozen=True):
+    """A node."""
+
+    spec: ShownNodeSpec = ShownNodeSpec()
+    status: ShownNodeStatus = ShownNodeStatus()
+
+
 PODS = Resource(ShownPod, "Pod", "pods")
+NODES = Resource(ShownNode, "Node", "nodes", namespaced=False)
+CLUSTER_SCOPED: tuple[Resource[Any], ...] = (NODES,)
 
 
 @cache
@@ -45,11 +72,28 @@ def job_resources() -> dict[str, Resource[RecordedJob]]:
     return {kind.kind.lower(): resource_of_jobs(kind.resource, kind.replicas_field) for kind in all_kinds()}
 
 
+def job_kind(owner: OwnerReference | None) -> str:
+    """Return the name in addresses of the kind of jobs that an owner is of; empty if it is none of ours."""
+    if owner is None:
+        return ""
+    name = owner.kind.lower()
+    resource = job_resources().get(name)
+    return name if resource is not None and owner.api_version == resource.api_version else ""
+
+
 def grants() -> tuple[Grant, ...]:
     """Return the permissions of the console itself. It changes nothing: people act with their own tokens."""
-    cached: tuple[Resource[Any], ...] = (*job_resources().values(), PODS, EVENTS)
+    cached: tuple[Resource[Any], ...] = (*job_resources().values(), EVENTS)
     return (
         *(Grant(one.group, (one.plural,), FOLLOW, "Show jobs to those who may list them.") for one in cached),
+        Grant("", (PODS.plural,), FOLLOW, "Show the pods of jobs, and what pods of any kind leave free on nodes."),
+        Grant(
+            "",
+            (NODES.plural,),
+            FOLLOW,
+            "Show what nodes have and what is free to those who may list nodes.",
+            cluster_scoped=True,
+        ),
         Grant(
             "authentication.k8s.io", ("tokenreviews",), ("create",), "Find out whose token it is.", cluster_scoped=True
         ),

@@ -10,11 +10,13 @@ from kubedl.console.cache import Stores
 from kubedl.console.cursor import Cursor
 from kubedl.console.feed import Feed
 from kubedl.console.kinds import PODS, ShownPod, job_resources
+from kubedl.console.node_pages import NodePages
 from kubedl.console.people import Caller
 from kubedl.console.problems import RefusalError, forbidden, no_such_job
 from kubedl.console.rights import Rights
 from kubedl.console.rows import condition_rows, event_rows, job_row, pod_rows
-from kubedl.console.wire import JobList, JobPage, Missing
+from kubedl.console.wire import JobList, JobPage
+from kubedl.console.wire_base import Missing
 from kubedl.history.observed import RecordedJob
 from kubedl.history.observed_pods import EVENTS
 from kubedl.kube.types.meta import ObjectKey
@@ -31,6 +33,11 @@ class Pages:
     rights: Rights
     now: Callable[[], datetime]
 
+    @property
+    def of_nodes(self) -> NodePages:
+        """Return the answers about nodes."""
+        return NodePages(self.stores, self.rights)
+
     async def jobs(self, caller: Caller) -> JobList:
         """Return all jobs that a person may see."""
         snapshot = self.feed.snapshot()
@@ -38,7 +45,7 @@ class Pages:
         return JobList(
             cursor=str(Cursor(self.feed.epoch, snapshot.position, view.digest)),
             rows=[msgspec.Raw(row) for row in snapshot.seen_by(view.shows)],
-            hidden_namespaces=view.hidden_namespaces,
+            hidden_namespaces=view.hidden_namespaces([one.name for one in job_resources().values()]),
         )
 
     async def job(self, caller: Caller, kind: str, key: ObjectKey) -> JobPage:

@@ -1,5 +1,7 @@
 """Errors as people read them: what failed, why, and what to do next. Pure."""
 
+import shlex
+
 import msgspec
 
 from kubedl.console.wire import Problem
@@ -36,13 +38,16 @@ def no_such_job(namespace: str, kind: str, name: str) -> RefusalError:
 def forbidden(user: str, verb: str, resource: str, namespace: str) -> RefusalError:
     """Return the answer about something that this person may not see, whether it exists or not."""
     place = f" in {namespace}" if namespace else ""
-    return RefusalError(
-        403,
-        f"may not {verb} {resource}{place}",
-        f"{user} has no right to {verb} {resource}{place}",
-        f"Ask an administrator: kubectl create rolebinding kubedl-view --clusterrole=view "
-        f"--user={user} --namespace={namespace}",
-    )
+    what = f"may not {verb} {resource}{place}"
+    why = f"{user} has no right to {verb} {resource}{place}"
+    who = shlex.quote(user)
+    if namespace:
+        binding = f"kubectl create rolebinding kubedl-view --clusterrole=view --user={who} --namespace={namespace}"
+        return RefusalError(403, what, why, f"Ask an administrator: {binding}")
+    name = f"{verb}-{resource.partition('.')[0]}"
+    role = f"kubectl create clusterrole {name} --verb={verb} --resource={resource}"
+    binding = f"kubectl create clusterrolebinding {name} --clusterrole={name} --user={who}"
+    return RefusalError(403, what, why, f"Ask an administrator: {role} && {binding}")
 
 
 def from_api(error: ApiError, what: str) -> RefusalError:

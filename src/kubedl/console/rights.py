@@ -6,7 +6,7 @@ are remembered by person, never by group: a RoleBinding may name a user. An answ
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
@@ -52,11 +52,10 @@ class View:
         """Return whether a place was hidden or revealed. A place that had no jobs before makes no difference."""
         return any(self.shows(place) for place in before.hidden) or any(before.shows(place) for place in self.hidden)
 
-    @property
-    def hidden_namespaces(self) -> int:
-        """Return how many namespaces have jobs of which none is shown."""
-        shown = {place.namespace for place in self.places}
-        return len({place.namespace for place in self.hidden} - shown)
+    def hidden_namespaces(self, resources: Collection[str]) -> int:
+        """Return how many namespaces have objects of these resources of which none is shown."""
+        shown = {place.namespace for place in self.places if place.resource in resources}
+        return len({place.namespace for place in self.hidden if place.resource in resources} - shown)
 
     @property
     def digest(self) -> str:

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 from kubedl.api.training import GROUP
 from kubedl.console.kinds import ShownPod
+from kubedl.console.usage import summed
 from kubedl.console.wire import Condition, EventRow, JobRow, PodRow
 from kubedl.history.creator import creator
 from kubedl.history.observed import RecordedJob
@@ -21,6 +22,7 @@ EARLIEST = datetime.min.replace(tzinfo=UTC)
 def job_row(kind: str, job: RecordedJob, longest: int = LONGEST_MESSAGE) -> JobRow:
     """Return the row of a job."""
     status, policy = job.status, job.spec.scheduling_policy
+    wanted = summed(of_pod(role.template.spec).times(role.replicas) for role in job.spec.roles.values())
     return JobRow(
         uid=job.metadata.uid,
         namespace=job.metadata.namespace,
@@ -29,7 +31,9 @@ def job_row(kind: str, job: RecordedJob, longest: int = LONGEST_MESSAGE) -> JobR
         state=status.state,
         message=status.message[:longest],
         ready=status.ready,
-        gpus=sum(role.replicas * of_pod(role.template.spec).gpus for role in job.spec.roles.values()),
+        gpus=wanted.gpus,
+        cpu_millis=wanted.cpu_millis,
+        memory_bytes=wanted.memory_bytes,
         user=creator(job.metadata).user,
         queue=job.metadata.labels.get(QUEUE_LABEL, "") or (policy.queue if policy is not None else ""),
         restarts=status.restarts if status.restarts is not None else status.retries,

@@ -5,6 +5,7 @@ import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 
 import msgspec
 import structlog
@@ -16,8 +17,10 @@ from kubedl.console.assets import Assets
 from kubedl.console.pages import Pages
 from kubedl.console.people import Caller
 from kubedl.console.problems import RefusalError, from_api, signed_out
+from kubedl.console.routes import ROUTES, Answer
 from kubedl.console.stream import Stream
-from kubedl.console.wire import Session, SignIn, Wire
+from kubedl.console.wire import Session, SignIn
+from kubedl.console.wire_base import Wire
 from kubedl.kube.errors import ApiError
 from kubedl.kube.types.meta import ObjectKey
 
@@ -54,6 +57,8 @@ class Console:
         add.add_get("/api/v1/stream", self._stream)
         add.add_get(job, self._job)
         add.add_get(f"{job}/logs/{{pod}}", self._log)
+        for path, answer in ROUTES.items():
+            add.add_get(f"/api/v1/{path}", partial(self._answer, answer))
         add.add_get("/assets/{name}", self._asset)
         add.add_get("/{path:.*}", self._page)
         return application
@@ -111,6 +116,9 @@ class Console:
     async def _job(self, request: web.Request) -> web.Response:
         caller = await self._caller(request)
         return _json(request, await self.pages.job(caller, request.match_info["kind"], _key(request)))
+
+    async def _answer(self, answer: Answer, request: web.Request) -> web.Response:
+        return _json(request, await answer(self.pages, await self._caller(request), request))
 
     async def _stream(self, request: web.Request) -> web.StreamResponse:
         await self._caller(request)  # with a status; later only the stream itself can say that somebody is signed out

@@ -5,9 +5,8 @@ from datetime import datetime
 
 import msgspec
 
-
-class Wire(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """Base class of all answers. Every field is sent, so a browser never guesses a default."""
+from kubedl.console.wire_base import Missing, Wire
+from kubedl.console.wire_nodes import Capacity, Holder, NodeList, NodePage, NodePod, NodeRow, NodeStateRow, Share
 
 
 class JobRow(Wire, frozen=True):
@@ -21,6 +20,8 @@ class JobRow(Wire, frozen=True):
     message: str
     ready: str  # "2/4"
     gpus: int
+    cpu_millis: int  # requested by all replicas, as memory and GPUs are
+    memory_bytes: int
     user: str  # as the job states it
     queue: str
     restarts: int
@@ -42,21 +43,13 @@ class Frame(Wire, frozen=True):
 
     rows: Sequence[msgspec.Raw]  # of JobRow
     gone: Sequence[str]  # uids
-    touched: Sequence[str]  # uids of jobs whose pods or events changed
+    touched: Sequence[str]  # uids of jobs whose pods or events changed, and topics whose pages changed
 
 
 class Alive(Wire, frozen=True):
     """A sign of life."""
 
     silent_seconds: float  # since the API server last sent anything; a minute is usual
-
-
-class Missing(Wire, frozen=True):
-    """A right that the caller would need to see a part."""
-
-    verb: str
-    resource: str
-    namespace: str
 
 
 class Condition(Wire, frozen=True):
@@ -143,6 +136,14 @@ ANSWERS: tuple[type[msgspec.Struct], ...] = (
     JobPage,
     Session,
     Problem,
+    Share,
+    Capacity,
+    Holder,
+    NodeRow,
+    NodeList,
+    NodeStateRow,
+    NodePod,
+    NodePage,
 )
 # What a list of encoded values holds.
 ENCODED: dict[tuple[type[msgspec.Struct], str], type[msgspec.Struct]] = {

@@ -17,7 +17,7 @@ async def test_a_person_sees_the_namespaces_they_may_list(world: World) -> None:
     """And how many are hidden, not which."""
     view = await world.rights.view(caller("ada"), PLACES)
     assert {place.namespace for place in view.places} == {"nlp"}
-    assert view.hidden_namespaces == 1
+    assert view.hidden_namespaces([JOBS]) == 1
 
 
 async def test_one_right_to_everything_replaces_all_other_questions(world: World) -> None:

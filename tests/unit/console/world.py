@@ -10,7 +10,7 @@ from kubedl.console.assets import Assets
 from kubedl.console.cache import Stores
 from kubedl.console.feed import Feed
 from kubedl.console.journal import Journal
-from kubedl.console.kinds import PODS, job_resources
+from kubedl.console.kinds import NODES, PODS, job_resources
 from kubedl.console.pages import Pages
 from kubedl.console.people import Caller, Person
 from kubedl.console.reviews import TokenReviews
@@ -85,9 +85,15 @@ class World:
 
     def put_job(self, namespace: str, name: str, **status: Any) -> str:  # noqa: ANN401 - a status is whatever it is
         """Create or change a job; returns its uid."""
+        return self.put_whole_job(namespace, name, {}, {}, status)
+
+    def put_whole_job(
+        self, namespace: str, name: str, metadata: dict[str, Any], spec: dict[str, Any], status: dict[str, Any]
+    ) -> str:
+        """Create or change a job with these fields; returns its uid."""
         uid = f"uid-{namespace}-{name}"
         resource = job_resources()["pytorchjob"]
-        body = {"metadata": self._metadata(namespace, name, uid), "status": status}
+        body = {"metadata": {**self._metadata(namespace, name, uid), **metadata}, "spec": spec, "status": status}
         self.stores.jobs["pytorchjob"].put(codec.decode(codec.encode(body), resource.type))
         return uid
 
@@ -96,12 +102,34 @@ class World:
         store = self.stores.jobs["pytorchjob"]
         store.remove(next(job.metadata.key for job in store if job.metadata.key == (namespace, name)))
 
-    def put_pod(self, namespace: str, name: str, owner: str) -> None:
-        """Create or change a pod of a job."""
-        reference = {"apiVersion": "v1", "kind": "PyTorchJob", "name": "j", "uid": owner, "controller": True}
-        metadata = {**self._metadata(namespace, name, f"uid-{name}"), "ownerReferences": [reference]}
-        body = {"metadata": metadata, "spec": {"containers": [{"name": "pytorch"}]}, "status": {"phase": "Running"}}
+    def put_pod(
+        self, namespace: str, name: str, owner: str, node: str = "", phase: str = "Running", **requests: str
+    ) -> None:
+        """Create or change a pod of a job; without an owner it is one of anything else.
+
+        Of its requests `gpu` means nvidia.com/gpu; `version` is the apiVersion of the owner.
+        """
+        version = requests.pop("version", "training.kubedl.io/v1alpha1")
+        job = owner.removeprefix(f"uid-{namespace}-")
+        reference = {"apiVersion": version, "kind": "PyTorchJob", "name": job, "uid": owner, "controller": True}
+        metadata = {**self._metadata(namespace, name, f"uid-{name}"), "ownerReferences": [reference] if owner else []}
+        wanted = {"nvidia.com/gpu" if key == "gpu" else key: value for key, value in requests.items()}
+        container = {"name": "pytorch", "resources": {"requests": wanted}}
+        body = {"metadata": metadata, "spec": {"containers": [container], "nodeName": node}, "status": {"phase": phase}}
         self.stores.pods.put(codec.decode(codec.encode(body), PODS.type))
+
+    def put_node(self, name: str, *, ready: str = "True", cordoned: bool = False, gpus: int = 0) -> None:
+        """Create or change a node of 8 CPUs and 64 GiB."""
+        labels = {"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB"} if gpus else {}
+        body = {
+            "metadata": {**self._metadata("", name, f"uid-{name}"), "labels": labels},
+            "spec": {"unschedulable": cordoned},
+            "status": {
+                "allocatable": {"cpu": "8", "memory": "64Gi", "nvidia.com/gpu": str(gpus)},
+                "conditions": [{"type": "Ready", "status": ready}],
+            },
+        }
+        self.stores.nodes.put(codec.decode(codec.encode(body), NODES.type))
 
     def put_event(self, namespace: str, name: str, about: str, uid: str) -> None:
         """Create an event."""

@@ -1,0 +1,320 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { type ReactNode, useMemo } from "react";
+import { get } from "../api/request";
+import type { Capacity, JobRow, Share } from "../api/wire";
+import { Icon, type IconName } from "../parts/icon";
+import { JobLink } from "../parts/job-link";
+import { Meter, Track } from "../parts/meter";
+import { Skeleton } from "../parts/skeleton";
+import { State } from "../parts/state";
+import { Notice, Trouble } from "../parts/trouble";
+import { live, rows as store, useHeard, useNow, useRows } from "../session";
+import { bytes, cores, ratio } from "../text/amounts";
+import { elapsed, figure, moment } from "../text/format";
+import { byUser, failedSince, type RangeId, RANGES, running, waiting } from "../text/overview";
+
+const DAY = 86_400_000;
+const MOST_ATTENTION = 8;
+const MOST_USERS = 8;
+const MOST_RUNNING = 20;
+
+export function Overview() {
+  const rows = useRows();
+  useHeard(); // an error of the stream is shown here too
+  const now = useNow(10_000);
+  const { data, error, refetch } = useQuery({
+    queryKey: ["nodes", "capacity"],
+    queryFn: ({ signal }) => get<Capacity>("/api/v1/capacity", signal),
+  });
+  const jobs = store.loaded ? null : live.failure !== null ? <Trouble error={live.failure} /> : <Skeleton rows={4} />;
+  return (
+    <>
+      <div className="head">
+        <h1>Overview</h1>
+        {data !== undefined ? (
+          <span className="dim">
+            {figure(data.nodes)} {data.nodes === 1 ? "node" : "nodes"}
+            {data.closedNodes > 0 ? `, ${figure(data.closedNodes)} not taking pods` : ""}
+          </span>
+        ) : null}
+        {data !== undefined && data.onlyNamespace !== "" ? (
+          <span className="dim">· only {data.onlyNamespace} is followed, so what is free is not known</span>
+        ) : null}
+      </div>
+      <div className="cols">
+        {data !== undefined ? (
+          <Amounts capacity={data} />
+        ) : (
+          <section className="card w9" aria-label="Capacity">
+            {error !== null ? <Trouble error={error} retry={() => void refetch()} /> : <Skeleton rows={2} />}
+          </section>
+        )}
+        <Waiting rows={rows} />
+        <section className="card w5 first">
+          {jobs ?? <Attention rows={rows} now={now} />}
+        </section>
+        <section className="card w7">{jobs ?? <Users rows={rows} now={now} />}</section>
+        <section className="card w12">{jobs ?? <Running rows={rows} now={now} capacity={data} />}</section>
+      </div>
+    </>
+  );
+}
+
+function Amounts({ capacity }: { capacity: Capacity }) {
+  const { gpus, cpu, memory } = capacity;
+  return (
+    <>
+      <Amount title="GPUs" icon="gpu" width="w5" share={gpus} words={figure}>
+        {capacity.largestBlockNode === "" ? null : (
+          <span className="dim aside">
+            largest free block: <b>{figure(capacity.largestBlock)}</b> on{" "}
+            <Link to="/nodes/$name" params={{ name: capacity.largestBlockNode }}>
+              <code>{capacity.largestBlockNode}</code>
+            </Link>
+          </span>
+        )}
+      </Amount>
+      <Amount title="CPU cores" icon="cpu" width="w2" share={cpu} words={cores} />
+      <Amount title="Memory" icon="memory" width="w2" share={memory} words={bytes} />
+    </>
+  );
+}
+
+interface AmountProps {
+  readonly title: string;
+  readonly icon: IconName;
+  readonly width: string;
+  readonly share: Share;
+  readonly words: (value: number) => string;
+  readonly children?: ReactNode;
+}
+
+function Amount({ title, icon, width, share, words, children }: AmountProps) {
+  const { total, requested, free, closed } = share;
+  const wide = width === "w5";
+  return (
+    <section className={`card amount ${width}`} aria-label={title}>
+      <h2>
+        <Icon name={icon} small /> {title}
+        {children}
+      </h2>
+      {total === 0 ? (
+        <p className="big">
+          – <small>no node has any</small>
+        </p>
+      ) : free === null || requested === null ? (
+        <p className="big">
+          – <small>free of {words(total)}</small>
+        </p>
+      ) : (
+        <>
+          <p className="big">
+            {words(free)} <small>free of {words(total)}</small>
+          </p>
+          {wide ? (
+            <Meter
+              total={total}
+              words={words}
+              parts={[
+                { tone: "busy", title: "requested", value: requested },
+                { tone: "free", title: "free", value: free },
+                { tone: "closed", title: "on nodes that take no pods", value: closed ?? 0 },
+              ]}
+            />
+          ) : (
+            <Track value={ratio(requested, total)} />
+          )}
+          {wide ? null : <p className="dim small">of it requested</p>}
+        </>
+      )}
+    </section>
+  );
+}
+
+function Waiting({ rows }: { rows: readonly JobRow[] }) {
+  const found = waiting(rows);
+  const gpus = found.reduce((sum, row) => sum + row.gpus, 0);
+  return (
+    <section className="card amount w3" aria-label="Waiting">
+      <h2>
+        <Icon name="wait" small /> Waiting
+      </h2>
+      <p className="big">
+        {store.loaded ? figure(found.length) : "–"} <small>{found.length === 1 ? "job" : "jobs"}{gpus > 0 ? `, ${figure(gpus)} GPUs` : ""}</small>
+      </p>
+      <p className="dim small">
+        <Link to="/jobs" search={{ view: "waiting" }}>
+          Open as list
+        </Link>
+      </p>
+    </section>
+  );
+}
+
+function Attention({ rows, now }: { rows: readonly JobRow[]; now: number }) {
+  const [wait, failed] = useMemo(() => [waiting(rows), failedSince(rows, now - DAY)], [rows, now]);
+  const all = [...failed, ...wait];
+  return (
+    <>
+      <header className="cardhead">
+        <h2>Needs attention</h2>
+        <span className="tag">{figure(all.length)}</span>
+        <span className="dim">
+          {figure(failed.length)} failed in 24 h, {figure(wait.length)} {wait.length === 1 ? "waits" : "wait"}
+        </span>
+      </header>
+      {all.length === 0 ? (
+        <Notice icon="info" title="Nothing waits, and nothing failed today." />
+      ) : (
+        <ul className="attention">
+          {all.slice(0, MOST_ATTENTION).map((row) => (
+            <li key={row.uid}>
+              <State state={row.state} />
+              <span className="cut">
+                <JobLink row={row} />
+              </span>
+              <span className="dim small">{row.state === "Failed" ? moment(row.finished ?? row.created, now) : elapsed(row, now)}</span>
+              <span className="dim small message">{row.message || "The operator gives no reason."}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+      {all.length > MOST_ATTENTION ? (
+        <footer className="tablefoot">
+          <span>{figure(all.length - MOST_ATTENTION)} more:</span>
+          <Link to="/jobs" search={{ view: "failed" }}>
+            failed
+          </Link>
+          <Link to="/jobs" search={{ view: "waiting" }}>
+            waiting
+          </Link>
+        </footer>
+      ) : null}
+    </>
+  );
+}
+
+function Users({ rows, now }: { rows: readonly JobRow[]; now: number }) {
+  const { range = "7d" } = useSearch({ from: "/" });
+  const navigate = useNavigate({ from: "/" });
+  const length = RANGES.find(({ id }) => id === range)?.milliseconds ?? 7 * DAY;
+  const users = useMemo(() => byUser(rows, now - length), [rows, now, length]);
+  const total = users.reduce((sum, { jobs }) => sum + jobs, 0);
+  const choose = (next: RangeId): void => void navigate({ search: next === "7d" ? {} : { range: next }, replace: true });
+  return (
+    <>
+      <header className="cardhead">
+        <h2>Jobs by user</h2>
+        <span className="grow" />
+        <span className="segments" role="group" aria-label="Time range">
+          {RANGES.map(({ id, title }) => (
+            <button key={id} aria-pressed={id === range} onClick={() => choose(id)}>
+              {title}
+            </button>
+          ))}
+        </span>
+      </header>
+      {total === 0 ? (
+        <Notice icon="info" title="No job that you may see was created in this time." />
+      ) : (
+        <div className="scrollx" tabIndex={0} role="region" aria-label="Jobs by user">
+          <table>
+            <thead>
+              <tr>
+                <th>User</th>
+                <th className="right">Jobs</th>
+                <th>Share of {figure(total)}</th>
+                <th className="right">Running</th>
+                <th className="right">Failed</th>
+              </tr>
+            </thead>
+            <tbody>
+              {users.slice(0, MOST_USERS).map(({ user, jobs, failed, running: run }) => (
+                <tr key={user}>
+                  <td className="cut name" title={user}>
+                    {user === "" ? <span className="dimmer">not stated</span> : <Link to="/jobs" search={{ q: `user:${user}` }}>{user}</Link>}
+                  </td>
+                  <td className="right">{figure(jobs)}</td>
+                  <td>
+                    <Track value={ratio(jobs, total)} />
+                  </td>
+                  <td className="right">{run === 0 ? "–" : figure(run)}</td>
+                  <td className="right">{failed === 0 ? "–" : figure(failed)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      <footer className="tablefoot">
+        <span>
+          {users.length > MOST_USERS ? `${figure(users.length - MOST_USERS)} more users. ` : ""}
+          Jobs that were deleted are not counted.
+        </span>
+      </footer>
+    </>
+  );
+}
+
+function Running({ rows, now, capacity }: { rows: readonly JobRow[]; now: number; capacity: Capacity | undefined }) {
+  const found = useMemo(() => running(rows), [rows]);
+  const of = (part: number, share: Share | undefined): number | null => (share === undefined ? null : ratio(part, share.total));
+  return (
+    <>
+      <header className="cardhead">
+        <h2>Running jobs</h2>
+        <span className="tag">{figure(found.length)}</span>
+        <span className="grow" />
+        <Link to="/jobs" search={{ view: "running" }}>
+          Open as list
+        </Link>
+      </header>
+      {found.length === 0 ? (
+        <Notice icon="info" title="No job that you may see runs now." />
+      ) : (
+        <div className="scrollx" tabIndex={0} role="region" aria-label="Running jobs">
+          <table>
+            <thead>
+              <tr>
+                <th>Name</th>
+                <th>User</th>
+                <th className="right">GPUs</th>
+                <th>GPU share</th>
+                <th className="right">CPU</th>
+                <th>CPU share</th>
+                <th className="right">Memory</th>
+                <th>Memory share</th>
+                <th className="right">Time</th>
+              </tr>
+            </thead>
+            <tbody>
+              {found.slice(0, MOST_RUNNING).map((row) => (
+                <tr key={row.uid}>
+                  <td className="cut name">
+                    <JobLink row={row} />
+                  </td>
+                  <td className="cut user" title={row.user}>
+                    {row.user || "–"}
+                  </td>
+                  <td className="right">{row.gpus === 0 ? "–" : figure(row.gpus)}</td>
+                  <td>{row.gpus === 0 ? "–" : <Track value={of(row.gpus, capacity?.gpus)} />}</td>
+                  <td className="right">{row.cpuMillis === 0 ? "–" : cores(row.cpuMillis)}</td>
+                  <td>{row.cpuMillis === 0 ? "–" : <Track value={of(row.cpuMillis, capacity?.cpu)} />}</td>
+                  <td className="right">{row.memoryBytes === 0 ? "–" : bytes(row.memoryBytes)}</td>
+                  <td>{row.memoryBytes === 0 ? "–" : <Track value={of(row.memoryBytes, capacity?.memory)} />}</td>
+                  <td className="right dim">{elapsed(row, now)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {found.length > MOST_RUNNING ? (
+        <footer className="tablefoot">
+          <span>The {MOST_RUNNING} largest of {figure(found.length)}.</span>
+        </footer>
+      ) : null}
+    </>
+  );
+}

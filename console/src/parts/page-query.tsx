@@ -1,0 +1,33 @@
+import { useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { get } from "../api/request";
+import { Skeleton } from "./skeleton";
+import { Trouble } from "./trouble";
+
+/** The address of an answer, of parts that may have any character. */
+export const address = (...parts: readonly string[]): string => `/api/v1/${parts.map(encodeURIComponent).join("/")}`;
+
+/** Reads one answer and draws it; loading, forbidden and failed look the same on every page. What is there stays. */
+export function PageQuery<T>({ topic, path, children }: { topic: string; path: string; children: (data: T) => ReactNode }) {
+  const { data, error, refetch } = useQuery<T>({ queryKey: [topic, path], queryFn: ({ signal }) => get<T>(path, signal) });
+  const trouble =
+    error === null ? null : (
+      <div className="card" role="alert">
+        <Trouble error={error} retry={() => void refetch()} />
+      </div>
+    );
+  if (data === undefined)
+    return (
+      trouble ?? (
+        <div className="card">
+          <Skeleton />
+        </div>
+      )
+    );
+  return (
+    <>
+      {trouble}
+      {children(data)}
+    </>
+  );
+}

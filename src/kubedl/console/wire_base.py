@@ -1,0 +1,15 @@
+"""What all answers of the console have in common."""
+
+import msgspec
+
+
+class Wire(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """Base class of all answers. Every field is sent, so a browser never guesses a default."""
+
+
+class Missing(Wire, frozen=True):
+    """A right that the caller would need to see a part."""
+
+    verb: str
+    resource: str
+    namespace: str  # empty: in all of them

@@ -1,0 +1,34 @@
+"""The console's pages in a real Chromium, with the real server and a cache that a test has filled."""
+
+import asyncio
+import os
+from pathlib import Path
+
+from kubedl.console.server import serve
+from tests.unit.console.sample import sample_world
+
+ROOT = Path(__file__).parents[2]
+SCRIPT = ROOT / "console" / "browser" / "pages.mjs"
+PICTURES = ROOT / "build" / "screenshots" / "console"
+
+
+async def test_the_pages_show_what_a_person_may_see() -> None:
+    """Wide and narrow, light and dark, by mouse and by keyboard; without rights they say which one is missing."""
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    world = sample_world()
+    async with serve(world.console(), "127.0.0.1:0") as address:
+        process = await asyncio.create_subprocess_exec(
+            "node",
+            str(SCRIPT),
+            env={**os.environ, "CONSOLE": f"http://{address}", "PICTURES": str(PICTURES)},
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        try:
+            async with asyncio.timeout(240):
+                printed, errors = await process.communicate()
+        finally:
+            if process.returncode is None:
+                process.kill()
+    assert process.returncode == 0, errors.decode()
+    assert printed.decode().splitlines()[-1] == "done"
