@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from harness.spot_replay.traces import Trace
 
 Spell = tuple[int, bool]  # seconds, whether the node can be had
-ROUNDS = 30
+ROUNDS = 20
 IDLE, SPOT, ON_DEMAND = 0, 1, 2
 FORBIDDEN = (1e18, 0.0)
 

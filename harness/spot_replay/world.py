@@ -22,6 +22,7 @@ class Truth:
     checkpoint: int
     changeover: int
     notice: int
+    slowness: float = 1.0  # how much longer the work takes than promised
     shorter_notice: int | None = None  # announced so late, with the usual promise
     missing: float = 0.0  # part of the reclaims that are not announced
     false: float = 0.0  # part of the spot pods that get a notice and are not taken
@@ -106,7 +107,7 @@ class World:
             if pod.told is not None and pod.told > self.now:
                 soon = min(soon, pod.told)
         if self.training:
-            left = (self.truth.work - self.progress) * self.truth.size / len(self.members)
+            left = (self.truth.work - self.progress) * self.truth.slowness * self.truth.size / len(self.members)
             soon = min(soon, self.now + max(-int(-(left - 1e-6) // 1), 1))
         return soon
 
@@ -136,7 +137,7 @@ class World:
         elif self.changing is not None:
             accounts.change += members * seconds
         elif members:
-            self.progress += seconds * members / self.truth.size
+            self.progress += seconds * members / self.truth.size / self.truth.slowness
             self.unsaved += members * seconds
             accounts.useful += members * seconds
 
@@ -152,7 +153,10 @@ class World:
         held.sort(key=lambda pod: (pod.uid not in self.members, pod.begin, pod.uid))
         for pod in held[:surplus]:
             pod.gone = self.now + self.truth.notice
-            if pod.promised is not None or (self.truth.missing and self.drawn.random() < self.truth.missing):
+            if self._leaves(pod):
+                continue  # a notice that was false has come true
+            pod.told = pod.promised = None  # a false notice that nobody has seen yet must not hide the true one
+            if self.truth.missing and self.drawn.random() < self.truth.missing:
                 continue
             warning = self.truth.notice if self.truth.shorter_notice is None else self.truth.shorter_notice
             pod.told = pod.gone - min(warning, self.truth.notice)
@@ -178,7 +182,7 @@ class World:
                 pod.spot,
                 pod.begin,
                 pod.ready if pod.ready <= now else None,
-                pod.promised if pod.told is not None and pod.told <= now else None,
+                pod.promised if self._leaves(pod) else None,
             )
             for pod in self.pods.values()
         )
@@ -206,17 +210,22 @@ class World:
     def want(self, spot: int, on_demand: int) -> None:
         """Have so many pods: on-demand is always there, spot as far as the market gives it.
 
-        While nobody trains, spot pods get nodes only if the minimum can be had, as with gang scheduling.
+        While nobody trains who stays, spot pods get nodes only if the minimum can be had, as with gang scheduling.
         """
         own = [pod for pod in self.pods.values() if not pod.spot]
         for _ in range(on_demand - len(own)):
             self._make(spot=False)
         held = len(self._held())
-        more = min(self.capacity - held, spot - sum(pod.told is None for pod in self.pods.values() if pod.spot))
-        if more <= 0 or (not self.members and held + more + max(on_demand, len(own)) < self.truth.min_size):
+        more = min(self.capacity - held, spot - sum(pod.spot and not self._leaves(pod) for pod in self.pods.values()))
+        train = any(not self._leaves(self.pods[uid]) for uid in self.members)
+        if more <= 0 or (not train and held + more + max(on_demand, len(own)) < self.truth.min_size):
             return
         for _ in range(more):
             self._make(spot=True)
+
+    def _leaves(self, pod: Pod) -> bool:
+        """Whether its notice was seen."""
+        return pod.told is not None and pod.told <= self.now
 
     def _make(self, *, spot: bool) -> None:
         self.made += 1

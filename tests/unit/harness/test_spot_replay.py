@@ -90,6 +90,24 @@ def test_a_node_that_goes_without_a_word_takes_progress_along() -> None:
     assert books_balance(run)
 
 
+def test_a_false_notice_costs_a_start_and_no_progress() -> None:
+    truth = Truth(1, 1, WORK, COLD, SAVE, CHANGE, 120, false=1.0)
+    run = play(msgspec.structs.replace(TERMS, deadline=24 * HOUR), truth, ALWAYS, 0)
+    assert run.status.reclaim_count > 0
+    assert set(run.status.reclaims) == {ReclaimEnd.CONFIRMED}
+    assert (run.accounts.lost, run.on_demand) == (0, 0)
+    assert books_balance(run)
+
+
+def test_a_false_notice_to_come_does_not_hide_a_true_one() -> None:
+    truth = Truth(1, 1, WORK, COLD, SAVE, CHANGE, 120, false=1.0)
+    flickering = market(*((at * HOUR // 2, at % 2 == 0) for at in range(200)))
+    run = play(msgspec.structs.replace(TERMS, deadline=48 * HOUR), truth, flickering, 0)
+    assert run.status.reclaim_count > 3
+    assert set(run.status.reclaims) == {ReclaimEnd.CONFIRMED}
+    assert run.accounts.lost == 0
+
+
 def test_the_last_mode_is_reached_and_keeps_the_deadline() -> None:
     tight = msgspec.structs.replace(TERMS, deadline=WORK + COLD + 300)
     run = play(tight, TRUTH, market((0, 1), (HOUR, 0)), 0)

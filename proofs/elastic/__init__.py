@@ -1,0 +1,1 @@
+"""Elastic jobs on recorded spot markets."""
