@@ -115,11 +115,13 @@ class ReplicaOperations(JobOperations):
     ) -> Job:
         """Wait for a state: complete, running, ready, deleted, or any condition. `callbacks` are told every change.
 
-        The job that is returned has the `result` of its function, if it ran one. Raises JobFailed if the job failed and
-        nobody waits for that, WaitTimeout, and NotFound if it was deleted.
+        `model` is reached when the image of the job's model exists. The job that is returned has the `result` of its
+        function, if it ran one. Raises JobFailed if the job failed and nobody waits for that, or its model cannot be
+        built, WaitTimeout, and NotFound if it was deleted.
         """
         kind, job = await self._find(name, namespace)
         deadline = time.monotonic() + timeout if timeout is not None else float("inf")
+        for_model = waiting.MODEL in {word.lower() for word in status}
         async with aclosing(self._states(kind, job, lambda: deadline - time.monotonic())) as states:
             async for current in states:
                 if current is None:
@@ -129,6 +131,8 @@ class ReplicaOperations(JobOperations):
                 job = current
                 for callback in callbacks:
                     callback(job)
+                if for_model:
+                    await self._check_model(job, lambda: deadline - time.monotonic())
                 if waiting.is_reached(job, status):
                     return await self._reached(job)
                 if waiting.is_hopeless(job, status):
@@ -138,6 +142,14 @@ class ReplicaOperations(JobOperations):
             job,
             (f"kubedl get {job.name}",),
         )
+
+    async def _check_model(self, job: Job, until: Callable[[], float]) -> None:
+        """Wait for the image of a job that has succeeded; raises if there will be none."""
+        from kubedl.client import model_waiting  # noqa: PLC0415 - few wait for it
+
+        model_waiting.check(job)
+        if waiting.is_reached(job, (waiting.MODEL,)):
+            await model_waiting.wait_for_model(self._cluster, job, until)
 
     async def _reached(self, job: Job) -> Job:
         """Return a job that was waited for, with what else is known about its end."""

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection
 from kubedl.client.job import Job
 
 DELETED = "deleted"
+MODEL = "model"
 
 
 def is_ready(job: Job) -> bool:
@@ -17,6 +18,7 @@ _WORDS: dict[str, Callable[[Job], bool]] = {
     "complete": lambda job: job.is_succeeded,
     "running": lambda job: job.state == "Running" or job.is_finished,
     "ready": is_ready,
+    MODEL: lambda job: job.is_succeeded and bool(job.status.get("modelVersionName")),
 }
 
 

@@ -14,7 +14,7 @@ from kubedl.cli.settings import Settings, declare
     "state",
     metavar="STATE",
     default="complete",
-    help="complete (the default), running, ready, deleted, or a condition such as Failed.",
+    help="complete (the default), running, ready, deleted, model (its image exists), or a condition such as Failed.",
 )
 @click.option("--timeout", type=Duration(), metavar="DURATION", help="How long to wait, such as 30m; exit code 124.")
 @click.option("--any", "any_of", is_flag=True, help="Return at the first of several jobs; by default at the last.")
