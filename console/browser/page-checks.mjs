@@ -54,6 +54,16 @@ export const pages = [
       await never(page, "of-others");
     },
   ],
+  [
+    "queues",
+    "/queues",
+    async (page) => {
+      await sees(page, "28 of 32, 4 borrowed", "stopped: nothing in it is admitted", "shares with company");
+      await page.getByRole("row", { name: /gpus of research-and-nlp 1 nlp.*llama3-70b-lora 16 GPUs.*insufficient unused quota/ }).waitFor();
+      await page.getByRole("row", { name: /gpus of research-and-nlp 3 research/ }).waitFor(); // the second is hidden
+      await never(page, "of-others");
+    },
+  ],
 ];
 
 export const forbidden = [
@@ -74,4 +84,15 @@ export const forbidden = [
       await never(page, "a100");
     },
   ],
+  [
+    "queues",
+    "/queues",
+    async (page) => {
+      await sees(page, "Queues are hidden from you.", "list clusterqueues.kueue.x-k8s.io");
+      await never(page, "research-and-nlp");
+    },
+  ],
 ];
+
+// The same pages in a cluster without Kueue.
+export const absent = [["queues", "/queues", async (page) => sees(page, "Kueue is not installed.")]];

@@ -1,13 +1,14 @@
 // Two people look at every page: Ada, who may see almost everything, and Ben, who may list jobs of one namespace only.
-// Environment: CONSOLE, CHROMIUM, PICTURES, ONLY (the name of one page).
+// A second console has a cluster without other people's kinds. Environment: CONSOLE, BARE, CHROMIUM, PICTURES, ONLY (the
+// name of one page).
 import { chromium } from "playwright-core";
-import { forbidden, pages } from "./page-checks.mjs";
+import { absent, forbidden, pages } from "./page-checks.mjs";
 
-const { CONSOLE, CHROMIUM = "/usr/bin/chromium", PICTURES = "", ONLY = "" } = process.env;
+const { CONSOLE, BARE, CHROMIUM = "/usr/bin/chromium", PICTURES = "", ONLY = "" } = process.env;
 const complaints = [];
 const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--force-color-profile=srgb"] });
 
-async function signedIn(token) {
+async function signedIn(token, console = CONSOLE) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, reducedMotion: "reduce" });
   const page = await context.newPage();
   page.setDefaultTimeout(10_000);
@@ -17,13 +18,13 @@ async function signedIn(token) {
   });
   page.on("request", (request) => {
     const { origin, protocol } = new URL(request.url());
-    if (protocol !== "data:" && origin !== new URL(CONSOLE).origin) complaints.push(`a request to ${request.url()}`);
+    if (protocol !== "data:" && origin !== new URL(console).origin) complaints.push(`a request to ${request.url()}`);
   });
   await page.addInitScript(() => {
     window.policyReports = [];
     addEventListener("securitypolicyviolation", (event) => window.policyReports.push(`${event.violatedDirective} ${event.blockedURI}`));
   });
-  await page.goto(CONSOLE);
+  await page.goto(console);
   await page.getByLabel("Token").fill(token);
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("heading", { name: "Overview" }).waitFor();
@@ -45,10 +46,10 @@ async function pictures(page, name) {
   await page.emulateMedia({ colorScheme: "light" });
 }
 
-async function visit(page, name, path, check) {
+async function visit(page, name, path, check, console = CONSOLE) {
   if (ONLY !== "" && !name.startsWith(ONLY)) return;
   try {
-    await page.goto(`${CONSOLE}${path}`);
+    await page.goto(`${console}${path}`);
     await check(page);
     await pictures(page, name);
     complaints.push(...(await page.evaluate(() => window.policyReports)));
@@ -63,6 +64,8 @@ try {
   for (const [name, path, check] of pages) await visit(ada, name, path, check);
   const ben = await signedIn("token-of-ben");
   for (const [name, path, check] of forbidden) await visit(ben, `${name}-forbidden`, path, check);
+  const bare = await signedIn("token-of-ada", BARE);
+  for (const [name, path, check] of absent) await visit(bare, `${name}-absent`, path, check, BARE);
 } catch (error) {
   complaints.push(String(error));
 } finally {

@@ -7,6 +7,7 @@ import { Jobs } from "./pages/jobs";
 import { Node } from "./pages/node";
 import { Nodes } from "./pages/nodes";
 import { Overview } from "./pages/overview";
+import { Queues } from "./pages/queues";
 import { SignIn } from "./pages/sign-in";
 import { Shell } from "./parts/shell";
 import { Notice, Trouble } from "./parts/trouble";
@@ -92,8 +93,9 @@ const nodes = createRoute({
   },
 });
 const node = createRoute({ getParentRoute: () => root, path: "/nodes/$name", component: Node });
+const queues = createRoute({ getParentRoute: () => root, path: "/queues", component: Queues });
 
-const router = createRouter({ routeTree: root.addChildren([home, jobs, job, nodes, node]) });
+const router = createRouter({ routeTree: root.addChildren([home, jobs, job, nodes, node, queues]) });
 declare module "@tanstack/react-router" {
   interface Register {
     router: typeof router;

@@ -15,12 +15,14 @@ PICTURES = ROOT / "build" / "screenshots" / "console"
 async def test_the_pages_show_what_a_person_may_see() -> None:
     """Wide and narrow, light and dark, by mouse and by keyboard; without rights they say which one is missing."""
     PICTURES.mkdir(parents=True, exist_ok=True)
-    world = sample_world()
-    async with serve(world.console(), "127.0.0.1:0") as address:
+    world, bare = sample_world(), sample_world()
+    bare.stores.absent = lambda _: True
+    async with serve(world.console(), "127.0.0.1:0") as address, serve(bare.console(), "127.0.0.1:0") as other:
+        addresses = {"CONSOLE": f"http://{address}", "BARE": f"http://{other}"}
         process = await asyncio.create_subprocess_exec(
             "node",
             str(SCRIPT),
-            env={**os.environ, "CONSOLE": f"http://{address}", "PICTURES": str(PICTURES)},
+            env={**os.environ, **addresses, "PICTURES": str(PICTURES)},
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )

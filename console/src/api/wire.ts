@@ -185,3 +185,60 @@ export interface NodePage {
   readonly hiddenPods: number;
   readonly onlyNamespace: string;
 }
+
+/** The quota of one resource of one flavor: cores, bytes or pieces. */
+export interface Quota {
+  readonly flavor: string;
+  readonly resource: string;
+  readonly nominal: number;
+  readonly used: number;
+  readonly borrowed: number;
+}
+
+/** Quota that queues of namespaces share. */
+export interface ClusterQueueRow {
+  readonly name: string;
+  readonly cohort: string;
+  readonly problem: string;
+  readonly quotas: readonly Quota[];
+  readonly waiting: number;
+  readonly admitted: number;
+}
+
+/** A queue of a namespace. */
+export interface LocalQueueRow {
+  readonly namespace: string;
+  readonly name: string;
+  readonly clusterQueue: string;
+  readonly problem: string;
+  readonly waiting: number;
+  readonly admitted: number;
+}
+
+/** A Workload that waits. */
+export interface WaitingRow {
+  readonly uid: string;
+  readonly position: number;
+  readonly namespace: string;
+  readonly queue: string;
+  readonly clusterQueue: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly priority: number;
+  readonly cpuMillis: number;
+  readonly memoryBytes: number;
+  readonly gpus: number;
+  readonly since: string | null;
+  readonly message: string;
+}
+
+/** The queues that a person may list, and who waits in them. */
+export interface QueueList {
+  readonly installed: boolean;
+  readonly clusterQueues: readonly ClusterQueueRow[];
+  readonly localQueues: readonly LocalQueueRow[];
+  readonly waiting: readonly WaitingRow[];
+  readonly moreWaiting: number;
+  readonly moreQueues: number;
+  readonly missing: readonly Missing[];
+}

@@ -1,7 +1,7 @@
 // Pages that are read again when something on them changed: at once, but not more often than every two seconds.
 
 const PAUSE = 2000; // milliseconds
-export const TOPICS: ReadonlySet<string> = new Set(["nodes"]);
+export const TOPICS: ReadonlySet<string> = new Set(["nodes", "queues"]);
 
 export class Topics {
   private readonly waiting = new Map<string, { again: boolean }>();

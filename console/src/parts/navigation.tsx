@@ -8,6 +8,7 @@ import { Icon, type IconName } from "./icon";
 export const PAGES = [
   { to: "/", title: "Overview", icon: "overview", key: "o" },
   { to: "/jobs", title: "Jobs", icon: "jobs", key: "j" },
+  { to: "/queues", title: "Queues", icon: "queues", key: "q" },
   { to: "/nodes", title: "Nodes", icon: "nodes", key: "n" },
 ] as const satisfies readonly { to: string; title: string; icon: IconName; key: string }[];
 

@@ -25,3 +25,7 @@ export const ratio = (part: number, whole: number): number | null =>
 
 /** "12.5 %", "–" if it is not known. */
 export const percent = (value: number | null): string => (value === null ? "–" : `${value.toFixed(1)} %`);
+
+/** An amount of any resource by its name: memory and storage are bytes, all else is counted. */
+export const amountOf = (resource: string, value: number): string =>
+  /memory|storage/.test(resource) ? bytes(value) : short(value);

@@ -4,10 +4,18 @@ It is filled with the console's own account. Nothing leaves it but through `righ
 """
 
 import asyncio
-from collections.abc import Collection, Iterable
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any, NamedTuple
 
 from kubedl.console.kinds import NODES, PODS, ShownNode, ShownPod, job_resources
+from kubedl.console.queue_kinds import (
+    CLUSTER_QUEUES,
+    LOCAL_QUEUES,
+    WORKLOADS,
+    ShownClusterQueue,
+    ShownLocalQueue,
+    ShownWorkload,
+)
 from kubedl.console.usage import Usage
 from kubedl.history.observed import RecordedJob
 from kubedl.history.observed_pods import EVENTS, RecordedEvent
@@ -22,6 +30,14 @@ from kubedl.runtime.store import Store
 BY_UID, BY_SUBJECT, BY_NAMESPACE, BY_NODE = "uid", "subject", "namespace", "node"
 
 
+class Followed(NamedTuple):
+    """The store of a kind that pages show, and the topic under which its changes are told."""
+
+    topic: str
+    resource: Resource[Any]
+    store: Store[Any]
+
+
 class Stores:
     """The objects, without what keeps them up to date."""
 
@@ -32,10 +48,24 @@ class Stores:
         self.pods: Store[ShownPod] = Store(
             {BY_UID: lambda pod: pod.metadata.uid, BY_NODE: lambda pod: pod.spec.node_name or None}
         )
+        self.events: Store[RecordedEvent] = Store({BY_SUBJECT: lambda event: event.involved_object.uid or None})
         self.nodes: Store[ShownNode] = Store()
+        self.cluster_queues: Store[ShownClusterQueue] = Store()
+        self.local_queues: Store[ShownLocalQueue] = Store()
+        self.workloads: Store[ShownWorkload] = Store()
         self.usage = Usage(self.pods)
         self.namespace = ""  # if not empty, pods of other namespaces are not known, so neither is what is free
-        self.events: Store[RecordedEvent] = Store({BY_SUBJECT: lambda event: event.involved_object.uid or None})
+        self.unfollowed: frozenset[str] = frozenset()  # resources that this account may not list
+        self.absent: Callable[[str], bool] = lambda name: False  # whether the cluster does not serve a resource
+
+    def followed(self) -> Sequence[Followed]:
+        """Return what pages show beside jobs. A topic is a page, or more than one, that is read again as a whole."""
+        return (
+            Followed("nodes", NODES, self.nodes),
+            Followed("queues", CLUSTER_QUEUES, self.cluster_queues),
+            Followed("queues", LOCAL_QUEUES, self.local_queues),
+            Followed("queues", WORKLOADS, self.workloads),
+        )
 
     def job(self, kind: str, key: ObjectKey) -> RecordedJob | None:
         """Return a job; `kind` is its name in addresses."""
@@ -73,9 +103,11 @@ class Cache:
         rest: tuple[tuple[Resource[Any], Store[Any]], ...] = (
             (PODS, self.stores.pods),
             (EVENTS, self.stores.events),
-            (NODES, self.stores.nodes),
+            *((one.resource, one.store) for one in self.stores.followed()),
         )
         self._rest = [reflector(resource, store) for resource, store in rest if resource.name not in without]
+        self.stores.unfollowed = frozenset(without)
+        self.stores.absent = lambda name: any(one.absent for one in self._rest if one.resource.name == name)
 
     async def run(self) -> None:
         """Follow until cancelled. Raises StaleResourceVersionError if only a new process can recover."""

@@ -5,22 +5,21 @@ A row is encoded once, when it changes, whatever the number of viewers.
 
 import asyncio
 import secrets
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
-from kubedl.console.cache import BY_UID, Stores
+from kubedl.console.cache import BY_UID, Followed, Stores
 from kubedl.console.journal import Journal, Mark, Place
-from kubedl.console.kinds import NODES, ShownNode, ShownPod, job_resources
+from kubedl.console.kinds import NODES, ShownPod, job_resources
 from kubedl.console.rows import job_row
 from kubedl.history.observed import RecordedJob
 from kubedl.history.observed_pods import RecordedEvent
 
 FRAME = 0.25  # seconds
-# Pages that are read again as a whole when something on them changed, by the resource that one must list to see them.
-NODE_TOPIC = Place(NODES.name, "")
 
 
 class Snapshot(NamedTuple):
@@ -48,13 +47,17 @@ class Feed:
             store.subscribe(partial(self._job_changed, name))
         stores.pods.subscribe(self._pod_changed)
         stores.events.subscribe(self._event_changed)
-        stores.nodes.subscribe(self._node_changed)
+        self._namespaces: dict[str, Counter[str]] = {}  # of what is followed, by resource
+        for one in stores.followed():
+            # Cluster-scoped resources are one place, which is asked about even before there is an object.
+            self._namespaces[one.resource.name] = Counter() if one.resource.namespaced else Counter({"": 1})
+            one.store.subscribe(partial(self._followed_changed, one))
         stores.usage.subscribe(self._usage_changed)
 
     def places(self, more: Iterable[Place] = ()) -> dict[str, set[str]]:
         """Return the namespaces that have rows, by resource; of resources without rows too, and with `more` places."""
         found: dict[str, set[str]] = {resource.name: set() for resource in job_resources().values()}
-        found[NODE_TOPIC.resource] = {NODE_TOPIC.namespace}
+        found |= {resource: set(+namespaces) for resource, namespaces in self._namespaces.items()}
         for place in (*self._rows, *more):
             found[place.resource].add(place.namespace)
         return found
@@ -110,22 +113,21 @@ class Feed:
             for pod in self._stores.pods.by_index(BY_UID, about.uid):
                 self._pod_changed(None, pod)
 
-    def _node_changed(self, old: ShownNode | None, new: ShownNode | None) -> None:
-        if (
-            old is None
-            or new is None
-            or (old.spec, old.status, old.metadata.labels)
-            != (
-                new.spec,
-                new.status,
-                new.metadata.labels,
-            )
-        ):
-            self._usage_changed()
+    def _followed_changed(self, followed: Followed, old: Any, new: Any) -> None:  # noqa: ANN401 - of any kind
+        known = self._namespaces[followed.resource.name]
+        namespace = (new if new is not None else old).metadata.namespace
+        known[namespace] += (new is not None) - (old is not None)
+        if old is None or new is None or _content(old) != _content(new):
+            self._add(Place(followed.resource.name, namespace), followed.topic, Mark.TOUCHED)
 
     def _usage_changed(self) -> None:
-        self._add(NODE_TOPIC, NODE_TOPIC.resource, Mark.TOUCHED)
+        self._add(Place(NODES.name, ""), "nodes", Mark.TOUCHED)
 
     def _add(self, place: Place, uid: str, what: bytes | Mark) -> None:
         self.journal.add(place, uid, what)
         self._changed.set()
+
+
+def _content(one: Any) -> tuple[Any, ...]:  # noqa: ANN401 - an object of any kind
+    """Return what pages show of an object; a new version or a heartbeat alone is no change."""
+    return one.spec, one.status, one.metadata.labels

@@ -3,6 +3,7 @@
 from functools import cache
 from typing import Any
 
+from kubedl.console.queue_kinds import CLUSTER_QUEUES, LOCAL_QUEUES, WORKLOADS
 from kubedl.history.observed import NO_AMOUNTS, Amounts, RecordedJob, Requirements, resource_of_jobs
 from kubedl.history.observed_pods import EVENTS
 from kubedl.kube.types.core import InitContainer, Node, NodeStatus, Pod, PodSpec
@@ -63,7 +64,16 @@ class ShownNode(Node, frozen=True):
 
 PODS = Resource(ShownPod, "Pod", "pods")
 NODES = Resource(ShownNode, "Node", "nodes", namespaced=False)
-CLUSTER_SCOPED: tuple[Resource[Any], ...] = (NODES,)
+
+
+_QUEUES = "Show queues of Kueue, their quota and who waits to those who may list them."
+# What pages show beside jobs, with the reason why the console's account may list it.
+FOLLOWED: tuple[tuple[Resource[Any], str], ...] = (
+    (NODES, "Show what nodes have and what is free to those who may list nodes."),
+    (CLUSTER_QUEUES, _QUEUES),
+    (LOCAL_QUEUES, _QUEUES),
+    (WORKLOADS, _QUEUES),
+)
 
 
 @cache
@@ -87,13 +97,7 @@ def grants() -> tuple[Grant, ...]:
     return (
         *(Grant(one.group, (one.plural,), FOLLOW, "Show jobs to those who may list them.") for one in cached),
         Grant("", (PODS.plural,), FOLLOW, "Show the pods of jobs, and what pods of any kind leave free on nodes."),
-        Grant(
-            "",
-            (NODES.plural,),
-            FOLLOW,
-            "Show what nodes have and what is free to those who may list nodes.",
-            cluster_scoped=True,
-        ),
+        *(Grant(one.group, (one.plural,), FOLLOW, why, cluster_scoped=not one.namespaced) for one, why in FOLLOWED),
         Grant(
             "authentication.k8s.io", ("tokenreviews",), ("create",), "Find out whose token it is.", cluster_scoped=True
         ),

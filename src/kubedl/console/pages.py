@@ -10,9 +10,11 @@ from kubedl.console.cache import Stores
 from kubedl.console.cursor import Cursor
 from kubedl.console.feed import Feed
 from kubedl.console.kinds import PODS, ShownPod, job_resources
+from kubedl.console.listing import Listing
 from kubedl.console.node_pages import NodePages
 from kubedl.console.people import Caller
 from kubedl.console.problems import RefusalError, forbidden, no_such_job
+from kubedl.console.queue_pages import QueuePages
 from kubedl.console.rights import Rights
 from kubedl.console.rows import condition_rows, event_rows, job_row, pod_rows
 from kubedl.console.wire import JobList, JobPage
@@ -37,6 +39,16 @@ class Pages:
     def of_nodes(self) -> NodePages:
         """Return the answers about nodes."""
         return NodePages(self.stores, self.rights)
+
+    @property
+    def of_queues(self) -> QueuePages:
+        """Return the answers about queues."""
+        return QueuePages(self.listing)
+
+    @property
+    def listing(self) -> Listing:
+        """Return the lists of all kinds but jobs."""
+        return Listing(self.stores, self.rights)
 
     async def jobs(self, caller: Caller) -> JobList:
         """Return all jobs that a person may see."""

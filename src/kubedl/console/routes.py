@@ -20,4 +20,5 @@ ROUTES: Mapping[str, Answer] = {
     "capacity": lambda pages, caller, _: pages.of_nodes.capacity(caller),
     "nodes": lambda pages, caller, request: pages.of_nodes.nodes(caller, _text(request, "q"), _text(request, "after")),
     "nodes/{name}": lambda pages, caller, request: pages.of_nodes.node(caller, request.match_info["name"]),
+    "queues": lambda pages, caller, _: pages.of_queues.queues(caller),
 }

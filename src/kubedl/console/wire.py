@@ -7,6 +7,7 @@ import msgspec
 
 from kubedl.console.wire_base import Missing, Wire
 from kubedl.console.wire_nodes import Capacity, Holder, NodeList, NodePage, NodePod, NodeRow, NodeStateRow, Share
+from kubedl.console.wire_queues import ClusterQueueRow, LocalQueueRow, QueueList, Quota, WaitingRow
 
 
 class JobRow(Wire, frozen=True):
@@ -144,6 +145,11 @@ ANSWERS: tuple[type[msgspec.Struct], ...] = (
     NodeStateRow,
     NodePod,
     NodePage,
+    Quota,
+    ClusterQueueRow,
+    LocalQueueRow,
+    WaitingRow,
+    QueueList,
 )
 # What a list of encoded values holds.
 ENCODED: dict[tuple[type[msgspec.Struct], str], type[msgspec.Struct]] = {

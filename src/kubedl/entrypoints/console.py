@@ -23,7 +23,7 @@ from kubedl.console.assets import Assets
 from kubedl.console.cache import Cache
 from kubedl.console.feed import Feed
 from kubedl.console.journal import Journal
-from kubedl.console.kinds import CLUSTER_SCOPED, PODS, job_resources
+from kubedl.console.kinds import FOLLOWED, PODS, job_resources
 from kubedl.console.pages import Pages
 from kubedl.console.people import Caller
 from kubedl.console.reviews import TokenReviews, access_review, own_access_review, who_am_i
@@ -126,7 +126,8 @@ async def _shared(options: argparse.Namespace, identity: Credentials, client: Cl
 async def _local(options: argparse.Namespace, identity: Credentials, client: Client) -> None:
     """Serve the owner of a kubeconfig, who does everything with it: the cache too."""
     caller = Caller(await who_am_i(client), identity)
-    cache = Cache(client, options.namespace or await _scope(caller), without=await _not_for(caller))
+    namespace = options.namespace or await _scope(caller)
+    cache = Cache(client, namespace, without=await _not_for(caller, namespace))
     code = OneTimeCode()
     access = LocalAccess(caller, code, f"kubedl-local-{secrets.token_hex(4)}")
     console = _console(options, cache, access, own_access_review)
@@ -163,13 +164,10 @@ async def _scope(caller: Caller) -> str:
     return ""
 
 
-async def _not_for(caller: Caller) -> list[str]:
-    """Return the cluster-scoped resources that a person may not list: their pages say so, and are not followed."""
-    return [
-        one.name
-        for one in CLUSTER_SCOPED
-        if not await own_access_review(caller, Question("list", one.group, one.plural, ""))
-    ]
+async def _not_for(caller: Caller, namespace: str) -> list[str]:
+    """Return the resources beside jobs that a person may not list: their pages say so, and they are not followed."""
+    asked = [(one, Question("list", one.group, one.plural, namespace if one.namespaced else "")) for one, _ in FOLLOWED]
+    return [one.name for one, question in asked if not await own_access_review(caller, question)]
 
 
 @asynccontextmanager

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from kubedl.console.queue_kinds import CLUSTER_QUEUES, LOCAL_QUEUES, WORKLOADS
 from tests.unit.console.world import JOBS, World
 
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -27,8 +28,12 @@ def sample_world() -> World:
     for namespace in ("nlp", "vision", "research", "kube-system"):
         world.reviewer.allow("ada", namespace)
     world.reviewer.allow("ben", "vision", JOBS)
+    world.reviewer.allow("ada", "", CLUSTER_QUEUES.name)
+    for namespace in ("nlp", "vision", "research"):
+        world.reviewer.allow("ada", namespace, LOCAL_QUEUES.name, WORKLOADS.name)
     _nodes(world)
     _jobs(world)
+    _queues(world)
     return world
 
 
@@ -59,6 +64,45 @@ def _jobs(world: World) -> None:
         }
         _job(world, ("vision", f"sweep-{number}", "priya.n"), (1, 1), done, minutes=number * 1440 + 120)
     world.put_pod("kube-system", "dns-1", "", "cpu-01", cpu="500m", memory="1Gi")
+
+
+def _queues(world: World) -> None:
+    gpu, cpu, memory = "nvidia.com/gpu", "cpu", "memory"
+    nominal = [
+        {"name": gpu, "nominalQuota": "32"},
+        {"name": cpu, "nominalQuota": "40"},
+        {"name": memory, "nominalQuota": "400Gi"},
+    ]
+    used = [
+        {"name": gpu, "total": "28", "borrowed": "4"},
+        {"name": cpu, "total": "15"},
+        {"name": memory, "total": "120Gi"},
+    ]
+    shared = {"cohortName": "company", "resourceGroups": [{"flavors": [{"name": "a100", "resources": nominal}]}]}
+    status = {"flavorsUsage": [{"name": "a100", "resources": used}], "pendingWorkloads": 3, "admittedWorkloads": 3}
+    world.put(CLUSTER_QUEUES, "", "research-and-nlp", spec=shared, status=status)
+    stopped = {"stopPolicy": "Hold", "resourceGroups": [{"flavors": [{"name": "cpus", "resources": nominal[1:]}]}]}
+    world.put(CLUSTER_QUEUES, "", "vision", spec=stopped)
+    for namespace, name in (("nlp", "research-and-nlp"), ("research", "research-and-nlp"), ("vision", "vision")):
+        world.put(LOCAL_QUEUES, namespace, "gpus", spec={"clusterQueue": name}, status={"pendingWorkloads": 1})
+    world.put(LOCAL_QUEUES, "secret", "gpus", spec={"clusterQueue": "research-and-nlp"})
+    message = "couldn't assign flavors: insufficient unused quota for nvidia.com/gpu in flavor a100, 12 more needed"
+    for namespace, name, minutes in (
+        ("nlp", "llama3-70b-lora", 42),
+        ("secret", "of-others", 30),
+        ("research", "hostile", 3),
+    ):
+        owner = {"apiVersion": VERSION, "kind": "PyTorchJob", "name": name, "uid": f"uid-{name}", "controller": True}
+        requests = {"cpu": "3", "memory": "24Gi", "nvidia.com/gpu": "8"}
+        template = {"spec": {"containers": [{"resources": {"requests": requests}}]}}
+        world.put(
+            WORKLOADS,
+            namespace,
+            f"pytorchjob-{name}",
+            metadata={"creationTimestamp": ago(minutes=minutes), "ownerReferences": [owner]},
+            spec={"queueName": "gpus", "priority": 10, "podSets": [{"count": 2, "template": template}]},
+            status={"conditions": [{"type": "QuotaReserved", "status": "False", "message": message}]},
+        )
 
 
 def _run(world: World, namespace: str, name: str, user: str, gpus: int, nodes: tuple[str, ...]) -> None:

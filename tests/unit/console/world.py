@@ -20,6 +20,7 @@ from kubedl.console.sessions import Seal, Tries
 from kubedl.history.observed_pods import EVENTS
 from kubedl.kube import codec
 from kubedl.kube.credentials import Credentials
+from kubedl.kube.types.meta import Resource
 
 if TYPE_CHECKING:
     from kubedl.kube.client import Client
@@ -130,6 +131,14 @@ class World:
             },
         }
         self.stores.nodes.put(codec.decode(codec.encode(body), NODES.type))
+
+    def put(self, resource: Resource[Any], namespace: str, name: str, **fields: Any) -> str:  # noqa: ANN401
+        """Create or change an object of a kind that pages show beside jobs; returns its uid."""
+        store = next(one.store for one in self.stores.followed() if one.resource == resource)
+        uid = f"uid-{resource.plural}-{namespace}-{name}"
+        metadata = {**self._metadata(namespace, name, uid), **fields.pop("metadata", {})}
+        store.put(codec.decode(codec.encode({"metadata": metadata, **fields}), resource.type))
+        return uid
 
     def put_event(self, namespace: str, name: str, about: str, uid: str) -> None:
         """Create an event."""
