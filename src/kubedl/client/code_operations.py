@@ -56,7 +56,8 @@ class CodeOperations(KubeflowNames):
     ) -> Job:
         """Run a function, a command or an image as a job; returns at once.
 
-        `func` is sent as source, with what it refers to; `args` are its keyword arguments, as JSON. `code` is a
+        `func` is sent as source, with what it refers to; `args` are its keyword arguments, as JSON. In an MPIJob mpirun
+        starts it, or the command with its `code`, in each rank; a command alone is the launcher's own. `code` is a
         directory to ship with it, `data` has claims and the paths where they are mounted, `model` is the spec of a
         ModelVersion. `trainer` and `runtime` are read as Kubeflow's: CustomTrainer, torch-distributed. Raises
         FunctionNotPortable and CodeTooLarge before anything is sent, and NotSupported for the last five arguments,
