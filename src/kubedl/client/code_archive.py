@@ -22,6 +22,8 @@ MOST_BYTES = 900 * 1024
 MOST_FILES = 5000
 SECRET = ("*.pem", "*.key", "id_*", ".env", ".env.*", "*.p12", ".netrc", "credentials", "kubeconfig")
 _DATE = (2020, 1, 1, 0, 0, 0)  # the same files make the same archive
+# Variables with the number of a process: of torch.distributed, JAX, Open MPI, and MPICH or Intel MPI.
+_RANKS = ("RANK", "JAX_PROCESS_ID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")
 _MAIN = """\
 import json, os, sys, tempfile, zipfile
 archive = zipfile.ZipFile(sys.argv[0])
@@ -37,7 +39,8 @@ if order["command"]:
     os.execvp(order["command"][0], order["command"])
 import MODULE as module
 result = getattr(module, order["function"])(*order["positional"], **order["args"])
-if os.environ.get("RANK", os.environ.get("JAX_PROCESS_ID", "0")) == "0" and result is not None:
+ranks = [os.environ[name] for name in RANKS if name in os.environ]
+if ranks[:1] in ([], ["0"]) and result is not None:
     try:
         text = json.dumps(result)
     except (TypeError, ValueError):
@@ -115,7 +118,8 @@ def mount(template: dict[str, Any], name: str) -> None:
 
 
 def _pack(order: Mapping[str, Any], parts: Mapping[str, bytes], directory: Path | None) -> bytes:
-    start = {"__main__.py": _MAIN.replace("MODULE", MODULE).encode(), "order.json": json.dumps(order).encode()}
+    main = _MAIN.replace("MODULE", MODULE).replace("RANKS", repr(_RANKS))
+    start = {"__main__.py": main.encode(), "order.json": json.dumps(order).encode()}
     content = start | dict(parts)
     if directory is not None:
         names, _ = files_of(directory)

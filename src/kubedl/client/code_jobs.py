@@ -9,10 +9,10 @@ from kubedl.client import code_archive
 from kubedl.client.errors import Invalid
 from kubedl.client.foreign_objects import env_of, plain, resources_of
 from kubedl.client.objects import Resource
-from kubedl.client.train_manifest import TrainRequest, train_manifest
+from kubedl.client.train_manifest import MPI, TrainRequest, ranks, train_manifest
 
 CONFIG_MAPS = Resource("files", "configmaps", "")
-PYTHON, TORCHRUN = "python3", "torchrun"
+PYTHON, TORCHRUN, MPIRUN = "python3", "torchrun", "mpirun"
 LONGEST_NAME = 40
 
 
@@ -69,6 +69,8 @@ def function_manifest(  # noqa: PLR0913 - the names of Kubeflow's train
         words = [TORCHRUN if several else PYTHON, program]
     elif directory is not None:
         archive, words = code_archive.pack_directory(directory, command), [PYTHON, program]
+    if archive is not None and job_kind == MPI:  # each rank unpacks it for itself
+        words = [MPIRUN, "-np", str(ranks(num_workers, num_procs_per_worker)), *words]
     request = TrainRequest(
         name=name or generated_name(getattr(func, "__name__", "train")),
         image=image,

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from kubedl.client.log_sources import pods_of
 from kubedl.client.objects import ObjectOperations
 
 FILES = "kubedl-files"  # the volume with code
+CONFIG_FILES = "kubedl-config-files"  # the volume with single files
 _LONGEST_RESULT = 4096
 
 
@@ -54,7 +56,8 @@ class CodeOperations(KubeflowNames):
     ) -> Job:
         """Run a function, a command or an image as a job; returns at once.
 
-        `func` is sent as source, with what it refers to; `args` are its keyword arguments, as JSON. `code` is a
+        `func` is sent as source, with what it refers to; `args` are its keyword arguments, as JSON. In an MPIJob mpirun
+        starts it, or the command with its `code`, in each rank; a command alone is the launcher's own. `code` is a
         directory to ship with it, `data` has claims and the paths where they are mounted, `model` is the spec of a
         ModelVersion. `trainer` and `runtime` are read as Kubeflow's: CustomTrainer, torch-distributed. Raises
         FunctionNotPortable and CodeTooLarge before anything is sent, and NotSupported for the last five arguments,
@@ -91,16 +94,21 @@ class CodeOperations(KubeflowNames):
         volume_mounts: Sequence[object] | None = None,
         *,
         dry_run: bool = False,
+        files: Mapping[str, bytes] | None = None,
     ) -> Job:
         """Create a job from its manifest or a file of it; or from a function or an image, with Kubeflow's arguments.
 
-        `parameters` are one argument of the function, a mapping, as Kubeflow passes them. Objects of the `kubernetes`
-        package are understood. Raises AlreadyExists, Invalid or Forbidden.
+        `files` are contents by absolute paths, at which every pod finds them. `parameters` are one argument of the
+        function, a mapping, as Kubeflow passes them. Objects of the `kubernetes` package are understood. Raises
+        AlreadyExists, Invalid, Forbidden, and CodeTooLarge.
         """
         from kubedl.client import kubeflow_arguments  # noqa: PLC0415 - only to understand objects of other packages
 
         if job is not None:
-            return await self.create_manifest(kubeflow_arguments.manifest_of(job), namespace, dry_run=dry_run)
+            found = kubeflow_arguments.manifest_of(job)
+            if not files:
+                return await self.create_manifest(found, namespace, dry_run=dry_run)
+            return await self._send(deepcopy(dict(found)), None, namespace, dry_run=dry_run, files=files)
         if not name:
             raise Invalid("no name", "a job that is made from a function or an image needs one", ("name=…",))
         from kubedl.client.code_jobs import function_manifest  # noqa: PLC0415
@@ -111,31 +119,47 @@ class CodeOperations(KubeflowNames):
         given = {key: value for key, value in wishes.items() if value is not None}
         given.setdefault("job_kind", self.job_kind)
         manifest, archive = await self._cluster.client.in_thread(lambda: function_manifest(train_func, **given))
-        return await self._send(manifest, archive, namespace, dry_run=dry_run)
+        return await self._send(manifest, archive, namespace, dry_run=dry_run, files=files)
 
-    async def run_directory(self, manifest: dict[str, Any], directory: Path, command: list[str]) -> Job:
-        """Create a job whose pods run a command in a copy of a directory."""
+    async def run_directory(
+        self,
+        manifest: dict[str, Any],
+        directory: Path,
+        command: list[str],
+        *,
+        files: Mapping[str, bytes] | None = None,
+    ) -> Job:
+        """Create a job whose pods run a command in a copy of a directory, and find files at absolute paths."""
         from kubedl.client import code_archive  # noqa: PLC0415
 
         archive = await self._cluster.client.in_thread(lambda: code_archive.pack_directory(directory, command))
-        return await self._send(manifest, archive, None)
+        return await self._send(manifest, archive, None, files=files)
 
     async def _send(
-        self, manifest: dict[str, Any], archive: bytes | None, namespace: str | None, *, dry_run: bool = False
+        self,
+        manifest: dict[str, Any],
+        archive: bytes | None,
+        namespace: str | None,
+        *,
+        dry_run: bool = False,
+        files: Mapping[str, bytes] | None = None,
     ) -> Job:
-        """Create the ConfigMap with the code, then the job that mounts it, and give the ConfigMap to the job."""
-        from kubedl.client import code_jobs  # noqa: PLC0415
+        """Create the ConfigMaps with code and files, then the job that mounts them, and give them to the job."""
+        from kubedl.client import code_jobs, config_files  # noqa: PLC0415
 
-        if archive is None or dry_run:
-            return await self.create_manifest(manifest, namespace, dry_run=dry_run)
         objects = ObjectOperations(self._cluster, namespace or manifest["metadata"].get("namespace") or self.namespace)
-        files = code_jobs.mounted(manifest, archive, objects.namespace)
-        with suppress(AlreadyExists):  # the same code, of a submit that broke off
-            await objects.create(code_jobs.CONFIG_MAPS, files)
+        sent = [config_files.mounted(manifest, files, objects.namespace)] if files else []
+        if dry_run:
+            return await self.create_manifest(manifest, namespace, dry_run=True)
+        sent += [code_jobs.mounted(manifest, archive, objects.namespace)] if archive is not None else []
+        for one in sent:
+            with suppress(AlreadyExists):  # the same content, of a submit that broke off
+                await objects.create(code_jobs.CONFIG_MAPS, one)
         job = await self.create_manifest(manifest, namespace, dry_run=False)
         owner = {"apiVersion": manifest["apiVersion"], "kind": job.kind, "name": job.name, "uid": job.uid}
-        change = {"metadata": {"ownerReferences": [owner]}}
-        await objects.patch(code_jobs.CONFIG_MAPS, files["metadata"]["name"], change)
+        for one in sent:
+            change = {"metadata": {"ownerReferences": [owner]}}
+            await objects.patch(code_jobs.CONFIG_MAPS, one["metadata"]["name"], change)
         return job
 
     async def _reached(self, job: Job) -> Job:

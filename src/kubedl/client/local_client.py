@@ -26,6 +26,7 @@ from kubedl.client.job import Job
 from kubedl.client.kubeflow_arguments import understood
 from kubedl.client.log_line import LogLine
 from kubedl.client.log_sources import rank_in
+from kubedl.client.train_manifest import MPI
 
 PAUSE = 0.05  # seconds between looks at a process
 RANKS_FILE = "ranks.json"
@@ -58,6 +59,10 @@ class LocalClient:
             warnings.warn(f"not on this machine: {', '.join(ignored)}", stacklevel=2)
         func, given = understood(func, {"image": "local"}, wishes)
         manifest, archive = function_manifest(func, **given)
+        if manifest["kind"] == MPI:
+            raise NotSupported(
+                "an MPIJob does not run here", "its ranks are started by mpirun", ('job_kind="PyTorchJob"',)
+            )
         if archive is None:
             step = 'code="." ships a directory'
             raise NotSupported("a command alone cannot run here", "its image is not here", (step,))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from kubedl.client.code_jobs import CONFIG_MAPS
-from kubedl.client.code_operations import FILES
+from kubedl.client.code_operations import CONFIG_FILES, FILES
 from kubedl.client.errors import AlreadyExists, KubedlError, NotFound
 from kubedl.client.job import Job
 from kubedl.client.replicas import JOB_NAME
@@ -99,11 +99,11 @@ async def _create(operations: "ReplicaOperations", manifest: dict[str, Any], *, 
 
 
 def _files(manifest: dict[str, Any]) -> list[str]:
-    """Return the ConfigMaps with code that a job mounts."""
+    """Return the ConfigMaps with code and files that a job mounts."""
     found: dict[str, None] = {}
     for role in Job.of(manifest).roles.values():
         for volume in role.get("template", {}).get("spec", {}).get("volumes") or ():
-            if volume.get("name") == FILES and volume.get("configMap"):
+            if volume.get("name") in (FILES, CONFIG_FILES) and volume.get("configMap"):
                 found[str(volume["configMap"]["name"])] = None
     return list(found)
 

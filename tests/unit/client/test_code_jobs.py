@@ -72,6 +72,7 @@ class TestManifest:
     def test_runtimes_of_kubeflow(self) -> None:
         assert kind_of_runtime("torch-distributed") == "PyTorchJob"
         assert kind_of_runtime("jax-distributed") == "JAXJob"
+        assert kind_of_runtime("mpi-distributed") == "MPIJob"
         with pytest.raises(NotSupported):
             kind_of_runtime("deepspeed-x")
 

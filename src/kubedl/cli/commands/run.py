@@ -10,6 +10,8 @@ from kubedl.cli.settings import Settings
 from kubedl.cli.submit.kind_schema import known_kinds
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from kubedl.client import Job, TrainingClient
 
 NOT_HERE = ("wait", "timeout", "output", "check", "code")  # a run is always followed
@@ -34,25 +36,40 @@ def run(settings: Settings, code: str | None, no_code: bool, remove: bool, **fla
     directory = None if no_code else Path(code) if code else _directory(words)
     if directory is not None:
         flags["command"] = ("python3", "/kubedl-files/code.pyz")
-    manifest = job_manifest(_BASE.kind, _BASE.flags(flags))
-    if flags["dry_run"] != "none":
-        from kubedl.cli.structured import print_object
+    chosen = _BASE.flags(flags)
+    manifest, files = job_manifest(_BASE.kind, chosen), chosen.sending.files
+    if chosen.dry_run != "none":
+        return _print(manifest, files)
+    line = [chosen.shell, "-c", words[0]] if len(words) == 1 else words
+    return _follow(settings, manifest, directory, line, files, remove=remove)
 
-        print_object(manifest, "yaml")
-        return 0
-    shell = str(flags["shell"])
-    return _follow(settings, manifest, directory, [shell, "-c", words[0]] if len(words) == 1 else words, remove=remove)
+
+def _print(manifest: dict[str, Any], files: "Mapping[str, bytes]") -> int:
+    from kubedl.cli.structured import print_object
+    from kubedl.cli.submit.submission import with_files
+
+    for number, one in enumerate(with_files(manifest, files)):
+        if number:
+            click.echo("---")
+        print_object(one, "yaml")
+    return 0
 
 
 def _follow(
-    settings: Settings, manifest: dict[str, Any], directory: Path | None, words: list[str], *, remove: bool
+    settings: Settings,
+    manifest: dict[str, Any],
+    directory: Path | None,
+    words: list[str],
+    files: "Mapping[str, bytes]",
+    *,
+    remove: bool,
 ) -> int:
     from kubedl.cli import failures, following
     from kubedl.cli.log_printer import LogPrinter
 
     printer = LogPrinter(settings.terminal(), timestamps=False)
     with settings.client() as client:
-        job = _create(client, manifest, directory, words)
+        job = _create(client, manifest, directory, words, files)
         click.echo(f"{job} created in {job.namespace}", err=True)
 
         def follow() -> None:
@@ -72,15 +89,21 @@ def _follow(
     return code
 
 
-def _create(client: "TrainingClient", manifest: dict[str, Any], directory: Path | None, words: list[str]) -> "Job":
+def _create(
+    client: "TrainingClient",
+    manifest: dict[str, Any],
+    directory: Path | None,
+    words: list[str],
+    files: "Mapping[str, bytes]",
+) -> "Job":
     from kubedl.cli.submit.flags import Code
     from kubedl.cli.submit.shipping import create_with_code
     from kubedl.cli.submit.submission import name_submitter
 
     name_submitter(client, manifest)
     if directory is None:
-        return client.create_job(manifest)
-    return create_with_code(client, manifest, Code(str(directory), tuple(words)))
+        return client.create_job(manifest, files=files)
+    return create_with_code(client, manifest, Code(str(directory), tuple(words)), files)
 
 
 def _stem(words: list[str]) -> str:

@@ -26,7 +26,14 @@ class SubmitCommand(Command):
         """Return the job that values of its flags describe."""
         from kubedl.cli.submit.manifest import job_manifest
 
-        return job_manifest(self.kind, self.flags(flags))
+        chosen = self.flags(flags)
+        if chosen.code or chosen.config_file:
+            flag = "--code" if chosen.code else "--config-file"
+            raise click.UsageError(
+                f"{flag}: files of this machine are sent with one job, and deleted with it\n"
+                "next  code from git (--sync-source), a claim (--data), or an image"
+            )
+        return job_manifest(self.kind, chosen)
 
     def flags(self, values: dict[str, Any]) -> JobFlags:
         """Return values of parameters as flags."""

@@ -64,9 +64,6 @@ REFUSED = {
     "--starting-timeout": Refusal(
         "no field bounds waiting", "--wait --timeout bounds your own waiting, a queue that of the job"
     ),
-    "--config-file": Refusal(
-        "single files are not sent", "kubedl run --code DIRECTORY, or a ConfigMap in the manifest of --dry-run"
-    ),
     "--ssh-secret": Refusal("the operator makes a key for each job and reads no Secrets", "leave it out"),
     "--gputopology": Refusal("pods are placed by labels of nodes", _TOPOLOGY),
     "--gpu-topology": Refusal("pods are placed by labels of nodes", _TOPOLOGY),

@@ -26,6 +26,7 @@ class Sending:
     output: str | None = None
     check: bool = False
     code: "Code | None" = None
+    files: Mapping[str, bytes] = field(default_factory=dict)  # by their paths in pods
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,7 @@ class JobFlags:
     output: str | None = None
     check: bool = False
     code: str | None = None
+    config_file: tuple[str, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)  # by role in small letters
     roles: Mapping[str, RoleFlags] = field(default_factory=dict)
     own: Mapping[str, object] = field(default_factory=dict)  # fields that only this kind has
@@ -106,7 +108,12 @@ class JobFlags:
     def sending(self) -> Sending:
         """Return how it is sent."""
         code = Code(self.code, self.command) if self.code else None
-        return Sending(self.wait, self.timeout, self.dry_run, self.output, self.check, code)
+        files: Mapping[str, bytes] = {}
+        if self.config_file:
+            from kubedl.cli.submit.config_files import read_files  # noqa: PLC0415 - few jobs have some
+
+            files = read_files(self.config_file)
+        return Sending(self.wait, self.timeout, self.dry_run, self.output, self.check, code, files)
 
 
 def job_options() -> list[click.Parameter]:
@@ -157,6 +164,7 @@ def _container_options() -> list[click.Parameter]:
         ),
         _many("-d", "--data", "CLAIM:PATH[:ro]", "Claim to mount; CLAIM/DIRECTORY:PATH mounts a part of it."),
         _many("--data-dir", "HOST:PATH", "Directory of the node to mount."),
+        _many("--config-file", "FILE[:PATH]", "File of this machine, at most 900 KiB, that every pod finds at PATH."),
         click.Option(["--working-dir"], metavar="PATH", help="Working directory; by default that of the image."),
         click.Option(
             ["--shell"], default="sh", metavar="SHELL", help="Shell of a command of one argument; default sh."

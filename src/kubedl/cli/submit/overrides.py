@@ -23,7 +23,7 @@ from kubedl.client.scaling import resized
 WORKERS, COMMAND, QUEUE, GANG = "workers", "command", "queue", "gang"
 # What a job has if the flag is not given, replaced by something that nobody asks for: only then it shows that it was.
 UNLIKELY: dict[str, Any] = {"image": "-", "retry": -1, "share_memory": "-"}
-NOT_HERE = ("name", "wait", "timeout", "dry-run", "output", "from", "workers", "check")
+NOT_HERE = ("name", "wait", "timeout", "dry-run", "output", "from", "workers", "check", "config-file")
 REMOVED = "removed"
 
 

@@ -1,6 +1,6 @@
 """Sends manifests, and follows the jobs if that is wanted."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -58,10 +58,10 @@ def _form_of_result(sending: Sending) -> str:
 
 def _create(client: TrainingClient, manifest: Part, sending: Sending) -> Job:
     if sending.code is None or sending.dry_run == "server":
-        return client.create_job(manifest, dry_run=sending.dry_run == "server")
+        return client.create_job(manifest, dry_run=sending.dry_run == "server", files=sending.files)
     from kubedl.cli.submit.shipping import create_with_code  # noqa: PLC0415 - packs a directory
 
-    return create_with_code(client, manifest, sending.code)
+    return create_with_code(client, manifest, sending.code, sending.files)
 
 
 def name_submitter(client: TrainingClient, manifest: Part) -> None:
@@ -74,8 +74,17 @@ def name_submitter(client: TrainingClient, manifest: Part) -> None:
         del manifest["metadata"]["annotations"]
 
 
+def with_files(manifest: Part, files: Mapping[str, bytes]) -> list[Part]:
+    """Return what `kubectl apply` would need: the ConfigMap of files, and the job that mounts it."""
+    if not files:
+        return [manifest]
+    from kubedl.client.config_files import mounted  # noqa: PLC0415 - few jobs have some
+
+    return [mounted(manifest, files, ""), manifest]
+
+
 def _print(settings: Settings, manifests: Sequence[Part], sending: Sending) -> None:
-    for number, manifest in enumerate(manifests):
+    for number, manifest in enumerate(one for job in manifests for one in with_files(job, sending.files)):
         if settings.namespace:
             manifest["metadata"]["namespace"] = settings.namespace
         if number and sending.output != "json":
