@@ -2,12 +2,18 @@ import { QueryClientProvider } from "@tanstack/react-query";
 import { createRootRoute, createRoute, createRouter, Link, RouterProvider } from "@tanstack/react-router";
 import { StrictMode, useEffect } from "react";
 import { createRoot } from "react-dom/client";
+import { Cron } from "./pages/cron";
+import { Crons } from "./pages/crons";
 import { Job } from "./pages/job";
 import { Jobs } from "./pages/jobs";
+import { Model } from "./pages/model";
+import { Models } from "./pages/models";
 import { Node } from "./pages/node";
 import { Nodes } from "./pages/nodes";
 import { Overview } from "./pages/overview";
 import { Queues } from "./pages/queues";
+import { Service } from "./pages/service";
+import { Services } from "./pages/services";
 import { SignIn } from "./pages/sign-in";
 import { Shell } from "./parts/shell";
 import { Notice, Trouble } from "./parts/trouble";
@@ -94,8 +100,20 @@ const nodes = createRoute({
 });
 const node = createRoute({ getParentRoute: () => root, path: "/nodes/$name", component: Node });
 const queues = createRoute({ getParentRoute: () => root, path: "/queues", component: Queues });
+const searched = (search: Record<string, unknown>): { q?: string } => {
+  const q = text(search["q"]);
+  return q === undefined ? {} : { q };
+};
+const models = createRoute({ getParentRoute: () => root, path: "/models", component: Models, validateSearch: searched });
+const model = createRoute({ getParentRoute: () => root, path: "/models/$namespace/$name", component: Model });
+const services = createRoute({ getParentRoute: () => root, path: "/services", component: Services, validateSearch: searched });
+const service = createRoute({ getParentRoute: () => root, path: "/services/$namespace/$name", component: Service });
+const crons = createRoute({ getParentRoute: () => root, path: "/crons", component: Crons, validateSearch: searched });
+const cron = createRoute({ getParentRoute: () => root, path: "/crons/$namespace/$name", component: Cron });
 
-const router = createRouter({ routeTree: root.addChildren([home, jobs, job, nodes, node, queues]) });
+const router = createRouter({
+  routeTree: root.addChildren([home, jobs, job, nodes, node, queues, models, model, services, service, crons, cron]),
+});
 declare module "@tanstack/react-router" {
   interface Register {
     router: typeof router;

@@ -6,7 +6,7 @@ import type { JobRow, Session } from "./api/wire";
 import { Live } from "./live/connection";
 import type { Heard } from "./live/health";
 import { Rows } from "./live/rows";
-import { Topics } from "./live/topics";
+import { pagesOf, Topics } from "./live/topics";
 
 export const queries = new QueryClient({
   defaultOptions: {
@@ -22,7 +22,9 @@ const SESSION = ["session"];
 export const rows = new Rows();
 export const live = new Live(rows, () => void queries.invalidateQueries({ queryKey: SESSION }));
 
-const topics = new Topics((topic) => void queries.invalidateQueries({ queryKey: [topic] }));
+const topics = new Topics((topic) => {
+  for (const page of pagesOf(topic)) void queries.invalidateQueries({ queryKey: [page] });
+});
 
 rows.onTouched((uids) => {
   void queries.invalidateQueries({

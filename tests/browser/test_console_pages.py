@@ -27,7 +27,7 @@ async def test_the_pages_show_what_a_person_may_see() -> None:
             stderr=asyncio.subprocess.PIPE,
         )
         try:
-            async with asyncio.timeout(240):
+            async with asyncio.timeout(300):
                 printed, errors = await process.communicate()
         finally:
             if process.returncode is None:

@@ -242,3 +242,148 @@ export interface QueueList {
   readonly moreQueues: number;
   readonly missing: readonly Missing[];
 }
+
+/** A predictor that runs a version. */
+export interface Serving {
+  readonly service: string;
+  readonly predictor: string;
+  readonly percent: number | null;
+  readonly canary: boolean;
+}
+
+/** A Model. */
+export interface ModelRow {
+  readonly namespace: string;
+  readonly name: string;
+  readonly description: string;
+  readonly versions: number;
+  readonly latest: string;
+  readonly servedBy: readonly string[];
+  readonly created: string | null;
+}
+
+/** The models that a person may list. */
+export interface ModelList {
+  readonly installed: boolean;
+  readonly rows: readonly ModelRow[];
+  readonly more: number;
+  readonly missing: readonly Missing[];
+}
+
+/** A version of a model: what it is made from, which job made it, its image, and who serves it. */
+export interface VersionRow {
+  readonly name: string;
+  readonly state: string;
+  readonly message: string;
+  readonly image: string;
+  readonly size: number;
+  readonly signed: boolean;
+  readonly author: string;
+  readonly parent: string;
+  readonly jobKind: string;
+  readonly job: string;
+  readonly jobThere: boolean;
+  readonly codeRepository: string;
+  readonly codeRevision: string;
+  readonly images: readonly string[];
+  readonly serving: readonly Serving[];
+  readonly created: string | null;
+}
+
+/** One model. */
+export interface ModelPage {
+  readonly model: ModelRow;
+  readonly versions: readonly VersionRow[];
+  readonly moreVersions: number;
+  readonly missing: readonly Missing[];
+}
+
+/** A canary of a predictor. */
+export interface RolloutRow {
+  readonly phase: string;
+  readonly stable: string;
+  readonly candidate: string;
+  readonly rejected: string;
+  readonly step: number;
+  readonly since: string | null;
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** A predictor of a service. */
+export interface PredictorRow {
+  readonly name: string;
+  readonly modelVersion: string;
+  readonly model: string;
+  readonly replicas: number;
+  readonly ready: number;
+  readonly weight: number | null;
+  readonly percent: number | null;
+  readonly reason: string;
+  readonly message: string;
+  readonly rollout: RolloutRow | null;
+}
+
+/** A step of a rollout. */
+export interface StepRow {
+  readonly weight: number;
+  readonly pause: number | null;
+}
+
+/** An Inference. */
+export interface ServiceRow {
+  readonly namespace: string;
+  readonly name: string;
+  readonly framework: string;
+  readonly ready: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly endpoint: string;
+  readonly predictors: readonly PredictorRow[];
+  readonly steps: readonly StepRow[];
+  readonly created: string | null;
+}
+
+/** The services that a person may list. */
+export interface ServiceList {
+  readonly installed: boolean;
+  readonly rows: readonly ServiceRow[];
+  readonly more: number;
+  readonly missing: readonly Missing[];
+}
+
+/** A run of a Cron. */
+export interface RunRow {
+  readonly kind: string;
+  readonly name: string;
+  readonly status: string;
+  readonly there: boolean;
+  readonly created: string | null;
+  readonly finished: string | null;
+}
+
+/** A Cron, with its last runs. */
+export interface CronRow {
+  readonly namespace: string;
+  readonly name: string;
+  readonly kind: string;
+  readonly schedule: string;
+  readonly timeZone: string;
+  readonly policy: string;
+  readonly suspended: boolean;
+  readonly ready: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly missed: boolean;
+  readonly next: string | null;
+  readonly last: string | null;
+  readonly runs: readonly RunRow[];
+}
+
+/** The Crons that a person may list. */
+export interface CronList {
+  readonly installed: boolean;
+  readonly rows: readonly CronRow[];
+  readonly more: number;
+  readonly missing: readonly Missing[];
+}

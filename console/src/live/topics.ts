@@ -1,7 +1,11 @@
 // Pages that are read again when something on them changed: at once, but not more often than every two seconds.
 
 const PAUSE = 2000; // milliseconds
-export const TOPICS: ReadonlySet<string> = new Set(["nodes", "queues"]);
+export const TOPICS: ReadonlySet<string> = new Set(["nodes", "queues", "models", "services", "crons"]);
+
+/** The pages that show a topic: a model says who serves it, and a service which model it runs. */
+export const pagesOf = (topic: string): readonly string[] =>
+  topic === "models" || topic === "services" ? ["models", "services"] : [topic];
 
 export class Topics {
   private readonly waiting = new Map<string, { again: boolean }>();

@@ -23,7 +23,7 @@ export function Queues() {
 
 function Content({ list }: { list: QueueList }) {
   if (!list.installed)
-    return <NotInstalled what="Kueue">Jobs start as soon as nodes have room. With Kueue, teams get quota and wait in queues.</NotInstalled>;
+    return <NotInstalled title="Kueue is not installed.">Jobs start as soon as nodes have room. With Kueue, teams get quota and wait in queues.</NotInstalled>;
   const none = list.clusterQueues.length === 0 && list.localQueues.length === 0 && list.waiting.length === 0;
   if (none)
     return (

@@ -26,10 +26,10 @@ export function Hidden({ missing, what }: { missing: readonly Missing[]; what: s
 }
 
 /** In place of a page whose kinds the cluster does not have. */
-export function NotInstalled({ what, children }: { what: string; children: string }) {
+export function NotInstalled({ title, children }: { title: string; children: string }) {
   return (
     <div className="card">
-      <Notice icon="info" title={`${what} is not installed.`}>
+      <Notice icon="info" title={title}>
         <p>{children}</p>
       </Notice>
     </div>

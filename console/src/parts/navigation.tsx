@@ -8,8 +8,11 @@ import { Icon, type IconName } from "./icon";
 export const PAGES = [
   { to: "/", title: "Overview", icon: "overview", key: "o" },
   { to: "/jobs", title: "Jobs", icon: "jobs", key: "j" },
+  { to: "/models", title: "Models", icon: "models", key: "m" },
+  { to: "/services", title: "Services", icon: "services", key: "s" },
   { to: "/queues", title: "Queues", icon: "queues", key: "q" },
   { to: "/nodes", title: "Nodes", icon: "nodes", key: "n" },
+  { to: "/crons", title: "Crons", icon: "crons", key: "c" },
 ] as const satisfies readonly { to: string; title: string; icon: IconName; key: string }[];
 
 export function Links() {

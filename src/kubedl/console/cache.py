@@ -8,6 +8,16 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from kubedl.console.kinds import NODES, PODS, ShownNode, ShownPod, job_resources
+from kubedl.console.object_kinds import (
+    CRONS,
+    INFERENCES,
+    MODEL_VERSIONS,
+    MODELS,
+    ShownCron,
+    ShownInference,
+    ShownModel,
+    ShownVersion,
+)
 from kubedl.console.queue_kinds import (
     CLUSTER_QUEUES,
     LOCAL_QUEUES,
@@ -53,6 +63,10 @@ class Stores:
         self.cluster_queues: Store[ShownClusterQueue] = Store()
         self.local_queues: Store[ShownLocalQueue] = Store()
         self.workloads: Store[ShownWorkload] = Store()
+        self.models: Store[ShownModel] = Store()
+        self.versions: Store[ShownVersion] = Store()
+        self.inferences: Store[ShownInference] = Store()
+        self.crons: Store[ShownCron] = Store()
         self.usage = Usage(self.pods)
         self.namespace = ""  # if not empty, pods of other namespaces are not known, so neither is what is free
         self.unfollowed: frozenset[str] = frozenset()  # resources that this account may not list
@@ -65,6 +79,10 @@ class Stores:
             Followed("queues", CLUSTER_QUEUES, self.cluster_queues),
             Followed("queues", LOCAL_QUEUES, self.local_queues),
             Followed("queues", WORKLOADS, self.workloads),
+            Followed("models", MODELS, self.models),
+            Followed("models", MODEL_VERSIONS, self.versions),
+            Followed("services", INFERENCES, self.inferences),
+            Followed("crons", CRONS, self.crons),
         )
 
     def job(self, kind: str, key: ObjectKey) -> RecordedJob | None:

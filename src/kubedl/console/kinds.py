@@ -3,6 +3,7 @@
 from functools import cache
 from typing import Any
 
+from kubedl.console.object_kinds import CRONS, INFERENCES, MODEL_VERSIONS, MODELS
 from kubedl.console.queue_kinds import CLUSTER_QUEUES, LOCAL_QUEUES, WORKLOADS
 from kubedl.history.observed import NO_AMOUNTS, Amounts, RecordedJob, Requirements, resource_of_jobs
 from kubedl.history.observed_pods import EVENTS
@@ -67,12 +68,17 @@ NODES = Resource(ShownNode, "Node", "nodes", namespaced=False)
 
 
 _QUEUES = "Show queues of Kueue, their quota and who waits to those who may list them."
+_MODELS = "Show models, what they are made from and who serves them to those who may list them."
 # What pages show beside jobs, with the reason why the console's account may list it.
 FOLLOWED: tuple[tuple[Resource[Any], str], ...] = (
     (NODES, "Show what nodes have and what is free to those who may list nodes."),
     (CLUSTER_QUEUES, _QUEUES),
     (LOCAL_QUEUES, _QUEUES),
     (WORKLOADS, _QUEUES),
+    (MODELS, _MODELS),
+    (MODEL_VERSIONS, _MODELS),
+    (INFERENCES, "Show services and their rollouts to those who may list them."),
+    (CRONS, "Show crons and their runs to those who may list them."),
 )
 
 

@@ -47,6 +47,15 @@ class Listing:
         shown = [one for one in found if view.shows(Place(resource.name, one.metadata.namespace))]
         return Listed(shown, (needed,) if len(shown) < len(found) else ())
 
+    async def visible_in(
+        self, caller: Caller, resource: Resource[ObjectT], store: Store[ObjectT], namespace: str
+    ) -> Listed[ObjectT]:
+        """Return the objects of one namespace, if a person may list them there."""
+        allowed = await self.rights.list_in(caller, resource.name, namespace)
+        if not allowed or resource.name in self.stores.unfollowed:
+            return Listed((), (Missing(verb="list", resource=resource.name, namespace=namespace),))
+        return Listed([one for one in store if one.metadata.namespace == namespace], ())
+
     async def insist(self, caller: Caller, resource: Resource[ObjectT], namespace: str) -> None:
         """Refuse whoever may not list a kind in a namespace, whether something is there or not."""
         if not await self.rights.list_in(caller, resource.name, namespace):

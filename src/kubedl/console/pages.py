@@ -7,16 +7,19 @@ from datetime import datetime
 import msgspec
 
 from kubedl.console.cache import Stores
+from kubedl.console.cron_pages import CronPages
 from kubedl.console.cursor import Cursor
 from kubedl.console.feed import Feed
 from kubedl.console.kinds import PODS, ShownPod, job_resources
 from kubedl.console.listing import Listing
+from kubedl.console.model_pages import ModelPages
 from kubedl.console.node_pages import NodePages
 from kubedl.console.people import Caller
 from kubedl.console.problems import RefusalError, forbidden, no_such_job
 from kubedl.console.queue_pages import QueuePages
 from kubedl.console.rights import Rights
 from kubedl.console.rows import condition_rows, event_rows, job_row, pod_rows
+from kubedl.console.service_pages import ServicePages
 from kubedl.console.wire import JobList, JobPage
 from kubedl.console.wire_base import Missing
 from kubedl.history.observed import RecordedJob
@@ -44,6 +47,21 @@ class Pages:
     def of_queues(self) -> QueuePages:
         """Return the answers about queues."""
         return QueuePages(self.listing)
+
+    @property
+    def of_models(self) -> ModelPages:
+        """Return the answers about models."""
+        return ModelPages(self.listing)
+
+    @property
+    def of_services(self) -> ServicePages:
+        """Return the answers about services."""
+        return ServicePages(self.listing)
+
+    @property
+    def of_crons(self) -> CronPages:
+        """Return the answers about Crons."""
+        return CronPages(self.listing)
 
     @property
     def listing(self) -> Listing:

@@ -7,6 +7,7 @@ from aiohttp import web
 from kubedl.console.pages import Pages
 from kubedl.console.people import Caller
 from kubedl.console.wire_base import Wire
+from kubedl.kube.types.meta import ObjectKey
 
 LONGEST = 253  # characters of a search or a name; no object has a longer one
 Answer = Callable[[Pages, Caller, web.Request], Awaitable[Wire]]
@@ -16,9 +17,19 @@ def _text(request: web.Request, name: str) -> str:
     return request.query.get(name, "")[:LONGEST]
 
 
+def _key(request: web.Request) -> ObjectKey:
+    return ObjectKey(request.match_info["namespace"], request.match_info["name"])
+
+
 ROUTES: Mapping[str, Answer] = {
     "capacity": lambda pages, caller, _: pages.of_nodes.capacity(caller),
     "nodes": lambda pages, caller, request: pages.of_nodes.nodes(caller, _text(request, "q"), _text(request, "after")),
     "nodes/{name}": lambda pages, caller, request: pages.of_nodes.node(caller, request.match_info["name"]),
     "queues": lambda pages, caller, _: pages.of_queues.queues(caller),
+    "models": lambda pages, caller, request: pages.of_models.models(caller, _text(request, "q")),
+    "models/{namespace}/{name}": lambda pages, caller, request: pages.of_models.model(caller, _key(request)),
+    "services": lambda pages, caller, request: pages.of_services.services(caller, _text(request, "q")),
+    "services/{namespace}/{name}": lambda pages, caller, request: pages.of_services.service(caller, _key(request)),
+    "crons": lambda pages, caller, request: pages.of_crons.crons(caller, _text(request, "q")),
+    "crons/{namespace}/{name}": lambda pages, caller, request: pages.of_crons.cron(caller, _key(request)),
 }

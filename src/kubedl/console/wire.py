@@ -6,6 +6,19 @@ from datetime import datetime
 import msgspec
 
 from kubedl.console.wire_base import Missing, Wire
+from kubedl.console.wire_crons import CronList, CronRow, RunRow
+from kubedl.console.wire_models import (
+    ModelList,
+    ModelPage,
+    ModelRow,
+    PredictorRow,
+    RolloutRow,
+    ServiceList,
+    ServiceRow,
+    Serving,
+    StepRow,
+    VersionRow,
+)
 from kubedl.console.wire_nodes import Capacity, Holder, NodeList, NodePage, NodePod, NodeRow, NodeStateRow, Share
 from kubedl.console.wire_queues import ClusterQueueRow, LocalQueueRow, QueueList, Quota, WaitingRow
 
@@ -150,6 +163,19 @@ ANSWERS: tuple[type[msgspec.Struct], ...] = (
     LocalQueueRow,
     WaitingRow,
     QueueList,
+    Serving,
+    ModelRow,
+    ModelList,
+    VersionRow,
+    ModelPage,
+    RolloutRow,
+    PredictorRow,
+    StepRow,
+    ServiceRow,
+    ServiceList,
+    RunRow,
+    CronRow,
+    CronList,
 )
 # What a list of encoded values holds.
 ENCODED: dict[tuple[type[msgspec.Struct], str], type[msgspec.Struct]] = {

@@ -1,23 +1,10 @@
 """A cluster as people have it, in the cache of a console: for tests that look at pages."""
 
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from kubedl.console.queue_kinds import CLUSTER_QUEUES, LOCAL_QUEUES, WORKLOADS
+from tests.unit.console.sample_objects import HOSTILE, OBJECTS, VERSION, ago, put_objects
 from tests.unit.console.world import JOBS, World
-
-HOSTILE = "<img src=x onerror=alert(1)>"
-VERSION = "training.kubedl.io/v1alpha1"
-
-
-def ago(**length: float) -> str:
-    """Return a time before now."""
-    return (datetime.now(UTC) - timedelta(**length)).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def ahead(**length: float) -> str:
-    """Return a time after now."""
-    return (datetime.now(UTC) + timedelta(**length)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def sample_world() -> World:
@@ -30,10 +17,11 @@ def sample_world() -> World:
     world.reviewer.allow("ben", "vision", JOBS)
     world.reviewer.allow("ada", "", CLUSTER_QUEUES.name)
     for namespace in ("nlp", "vision", "research"):
-        world.reviewer.allow("ada", namespace, LOCAL_QUEUES.name, WORKLOADS.name)
+        world.reviewer.allow("ada", namespace, LOCAL_QUEUES.name, WORKLOADS.name, *OBJECTS)
     _nodes(world)
     _jobs(world)
     _queues(world)
+    put_objects(world)
     return world
 
 

@@ -11,6 +11,7 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from kubedl.console.access import SESSION_COOKIE, LocalAccess, ProxyAccess
 from kubedl.console.assets import Assets
+from kubedl.console.routes import ROUTES
 from kubedl.console.safety import MARK
 from kubedl.console.server import Console
 from kubedl.console.sessions import OneTimeCode
@@ -64,7 +65,11 @@ async def test_a_foreign_job_and_a_missing_one_are_refused_alike(world: World) -
         assert answers[0] == (403, "ada has no right to list pytorchjobs.training.kubedl.io in vision")
 
 
-@pytest.mark.parametrize("path", ["/api/v1/jobs", "/api/v1/stream", JOB, f"{JOB}/logs/bert-worker-0"])
+PATHS = ["/api/v1/jobs", "/api/v1/stream", JOB, f"{JOB}/logs/bert-worker-0"]
+ANSWERED = [f"/api/v1/{path}".format(namespace="nlp", name="bert") for path in ROUTES]
+
+
+@pytest.mark.parametrize("path", [*PATHS, *ANSWERED])
 @pytest.mark.parametrize("cookie", ["", "garbage"])
 async def test_nobody_gets_nothing(world: World, path: str, cookie: str) -> None:
     """Without a valid sign-in every address answers 401, whether something is there or not."""

@@ -1,0 +1,10 @@
+// References of images as people read them. Pure.
+
+/** The first twelve digits of a digest; the whole text if it has none. */
+export function shortDigest(image: string): string {
+  const found = /@sha256:([0-9a-f]{12})/.exec(image)?.[1];
+  return found ?? image;
+}
+
+/** The name of a repository without host and path: nlp for https://git.example/team/nlp.git. */
+export const repositoryName = (url: string): string => (url.split("/").pop() ?? url).replace(/\.git$/, "") || url;
