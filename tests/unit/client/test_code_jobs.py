@@ -70,9 +70,8 @@ class TestManifest:
         assert manifest["spec"]["nprocPerNode"] == 2
 
     def test_runtimes_of_kubeflow(self) -> None:
-        assert kind_of_runtime("torch-distributed") == "PyTorchJob"
-        assert kind_of_runtime("jax-distributed") == "JAXJob"
-        assert kind_of_runtime("mpi-distributed") == "MPIJob"
+        for runtime, framework in (("torch", "pytorch"), ("jax", "jax"), ("mpi", "mpi")):
+            assert kind_of_runtime(f"{runtime}-distributed").lower() == f"{framework}job"
         with pytest.raises(NotSupported):
             kind_of_runtime("deepspeed-x")
 

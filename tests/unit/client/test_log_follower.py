@@ -9,6 +9,7 @@ from kubedl.client import LogLine, NotFound, TrainingClient
 from kubedl.client import log_follower as module
 from kubedl.client.local_client import environments
 from kubedl.client.log_sources import rank_in
+from kubedl.training.kinds import all_kinds
 from tests.unit.client.api_server import ApiServer, ended, running, until
 
 DONE = {"state": "Succeeded", "conditions": [{"type": "Succeeded", "status": "True"}]}
@@ -168,21 +169,19 @@ def test_a_line_has_the_rank_and_the_attempt_of_its_pod(api: ApiServer, client: 
     ("kind", "roles", "ranks"),
     [
         ("PyTorchJob", {"Master": 1, "Worker": 2}, {"master-0": 0, "worker-0": 1, "worker-1": 2}),
-        ("XGBoostJob", {"Master": 1, "Worker": 1}, {"master-0": 0, "worker-0": 1}),
-        ("JAXJob", {"Worker": 2}, {"worker-0": 0, "worker-1": 1}),
         ("TFJob", {"PS": 1, "Worker": 1}, {"ps-0": None, "worker-0": None}),
     ],
 )
 def test_ranks_are_those_of_the_kind(kind: str, roles: dict[str, int], ranks: dict[str, int | None]) -> None:
     """The variables that the operator gives pods."""
-    field = {"PyTorchJob": "pytorch", "XGBoostJob": "xgb", "JAXJob": "jax", "TFJob": "tf"}[kind]
+    (field,) = (known.replicas_field for known in all_kinds() if known.kind == kind)
     template = {"spec": {"containers": [{"name": "c", "image": "i"}]}}
     specs = {name: {"replicas": count, "template": template} for name, count in roles.items()}
     manifest = {
         "apiVersion": "training.kubedl.io/v1alpha1",
         "kind": kind,
         "metadata": {"name": "bert", "namespace": "team", "uid": "u"},
-        "spec": {f"{field}ReplicaSpecs": specs},
+        "spec": {field: specs},
     }
     assert {name: rank_in(variables) for name, variables in environments(manifest)} == ranks
 

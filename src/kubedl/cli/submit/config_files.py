@@ -1,7 +1,6 @@
 """`--config-file FILE[:PATH]`: files of this machine that are mounted in every pod."""
 
 from collections.abc import Sequence
-from fnmatch import fnmatch
 from pathlib import Path
 
 import click
@@ -24,10 +23,10 @@ def read_files(values: Sequence[str]) -> dict[str, bytes]:
 
 
 def _read(local: str) -> bytes:
-    from kubedl.client.code_archive import SECRET  # noqa: PLC0415 - help needs none
+    from kubedl.client.code_archive import looks_secret  # noqa: PLC0415 - help needs none
 
     file = Path(local)
-    if any(fnmatch(file.name, pattern) for pattern in SECRET):
+    if looks_secret(local):
         raise click.UsageError(
             f"--config-file: {local[:200]} looks like a key, and many may read a ConfigMap\n"
             "next  a Secret: --env NAME=secret:SECRET/KEY"
