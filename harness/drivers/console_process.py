@@ -19,7 +19,7 @@ from testbed.http import answers
 from testbed.pki import Identity
 from testbed.waiting import until
 
-USER = "kubedl-console"
+USER = "console-of-tests"  # not a name of the chart, which may be installed on the same cluster
 ROOT = Path(__file__).parents[2]
 DEADLINE = 60.0
 
