@@ -115,7 +115,9 @@ def test_models_and_services(jobs: SlotJobs, kubedl: Run, control_plane: Cluster
     assert "main" in kubedl("serve", "get", "flowers").stdout
     refused = kubedl("serve", "promote", "flowers")
     assert refused.stderr.startswith("error: nothing to promote\n  why   no rollout is under way\n  next  ")
-    assert kubedl("serve", "traffic", "flowers", "third=1").returncode == 2
+    unknown = kubedl("serve", "traffic", "flowers", "third=1")
+    assert unknown.returncode == 1
+    assert unknown.stderr.startswith("error: flowers has no predictor called third\n")
     assert kubedl("serve", "delete", "flowers").returncode == 0
     assert kubedl("model", "delete", "v1").returncode == 0
 
