@@ -13,7 +13,6 @@ from kubedl.console.rows import LONGEST_MESSAGE
 from kubedl.console.wire_crons import CronList, CronRow, RunRow
 from kubedl.kube.types.meta import ObjectKey
 
-MOST = 500
 MOST_RUNS = 30
 MISSED = "RunMissed"  # the reason of the operator, as `kubedl why` reads it
 
@@ -27,11 +26,11 @@ class CronPages:
     async def crons(self, caller: Caller, search: str) -> CronList:
         """Return the Crons whose names contain a text."""
         listed = await self.listing.visible(caller, CRONS, self.listing.stores.crons)
-        found = sorted((one for one in listed.objects if search in one.metadata.name), key=lambda one: one.metadata.key)
+        found, more = listed.named(search)
         return CronList(
             installed=self.listing.installed(CRONS),
-            rows=[await self._row(caller, one) for one in found[:MOST]],
-            more=max(0, len(found) - MOST),
+            rows=[await self._row(caller, one) for one in found],
+            more=more,
             missing=listed.missing,
         )
 

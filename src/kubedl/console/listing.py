@@ -13,6 +13,8 @@ from kubedl.console.wire_base import Missing
 from kubedl.kube.types.meta import ObjectT, Resource
 from kubedl.runtime.store import Store
 
+MOST = 500  # rows of a list
+
 
 @dataclass(frozen=True)
 class Listed(Generic[ObjectT]):
@@ -20,6 +22,11 @@ class Listed(Generic[ObjectT]):
 
     objects: Sequence[ObjectT]
     missing: Sequence[Missing]  # a right that would show more; empty if there is no more
+
+    def named(self, search: str) -> tuple[Sequence[ObjectT], int]:
+        """Return the first objects whose names contain a text, by namespace and name, and how many more there are."""
+        found = sorted((one for one in self.objects if search in one.metadata.name), key=lambda one: one.metadata.key)
+        return found[:MOST], max(0, len(found) - MOST)
 
 
 @dataclass(frozen=True)

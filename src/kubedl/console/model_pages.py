@@ -15,7 +15,6 @@ from kubedl.history.observed import Origin
 from kubedl.history.sanitizing import without_credentials
 from kubedl.kube.types.meta import ObjectKey
 
-MOST_MODELS = 500
 MOST_VERSIONS = 200
 STATES = {"ImageBuilding": "Building", "ImageBuildFailed": "Failed", "ImageBuildSucceeded": "Built"}
 EARLIEST = datetime.min.replace(tzinfo=UTC)
@@ -34,12 +33,12 @@ class ModelPages:
         listed = await self.listing.visible(caller, MODELS, stores.models)
         versions = await self.listing.visible(caller, MODEL_VERSIONS, stores.versions)
         services = await self.listing.visible(caller, INFERENCES, stores.inferences)
-        found = sorted((one for one in listed.objects if search in one.metadata.name), key=lambda one: one.metadata.key)
+        found, more = listed.named(search)
         users = _users(versions.objects, _served(services.objects))
         return ModelList(
             installed=self.listing.installed(MODELS),
-            rows=[_model_row(one, users.get(one.metadata.key, set())) for one in found[:MOST_MODELS]],
-            more=max(0, len(found) - MOST_MODELS),
+            rows=[_model_row(one, users.get(one.metadata.key, set())) for one in found],
+            more=more,
             missing=[*listed.missing, *versions.missing, *services.missing],
         )
 

@@ -21,7 +21,7 @@ GPU_MODELS = ("nvidia.com/gpu.product", "amd.com/gpu.product-name")  # labels of
 
 
 @dataclass(frozen=True)
-class Sight:
+class PodView:
     """Which pods and jobs a person may list."""
 
     view: View
@@ -80,9 +80,9 @@ class NodePages:
         names = sorted(name for name in found if name > after)
         shown = names[:PAGE]
         pods = {name: self.pods_on(name) for name in shown}
-        sight = await self.sight(caller, (pod for one in pods.values() for pod in one))
+        view = await self.pod_view(caller, (pod for one in pods.values() for pod in one))
         return NodeList(
-            rows=[self._row(found[name], pods[name], sight) for name in shown],
+            rows=[self._row(found[name], pods[name], view) for name in shown],
             total=len(found),
             after=shown[-1] if len(names) > PAGE else "",
             only_namespace=self.stores.namespace,
@@ -97,12 +97,12 @@ class NodePages:
                 404, f"no node {name}", "it does not exist, or was removed", "Look in the list of nodes."
             )
         pods = self.pods_on(name)
-        sight = await self.sight(caller, pods)
-        shown = [pod for pod in pods if sight.shows(pod)]
-        rows = sorted((self._pod(pod, sight) for pod in shown), key=_largest)
+        view = await self.pod_view(caller, pods)
+        shown = [pod for pod in pods if view.shows(pod)]
+        rows = sorted((self._pod(pod, view) for pod in shown), key=_largest)
         conditions = node.status.conditions
         return NodePage(
-            node=self._row(node, pods, sight),
+            node=self._row(node, pods, view),
             conditions=[NodeStateRow(type=c.type, status=c.status, since=c.last_transition_time) for c in conditions],
             pods=rows[:MOST_PODS],
             more_pods=max(0, len(rows) - MOST_PODS),
@@ -114,23 +114,23 @@ class NodePages:
         """Return the pods of a node that have not ended."""
         return [pod for pod in self.stores.pods.by_index(BY_NODE, node) if pod.status.phase not in ENDED]
 
-    async def sight(self, caller: Caller, pods: Iterable[ShownPod]) -> Sight:
+    async def pod_view(self, caller: Caller, pods: Iterable[ShownPod]) -> PodView:
         """Return which of these pods, and of their jobs, a person may list."""
         places: dict[str, set[str]] = {}
         for pod in pods:
             places.setdefault(PODS.name, set()).add(pod.metadata.namespace)
             if kind := job_kind(pod.metadata.controller):
                 places.setdefault(job_resources()[kind].name, set()).add(pod.metadata.namespace)
-        return Sight(await self.rights.view(caller, places))
+        return PodView(await self.rights.view(caller, places))
 
-    def _row(self, node: ShownNode, pods: Sequence[ShownPod], sight: Sight) -> NodeRow:
+    def _row(self, node: ShownNode, pods: Sequence[ShownPod], view: PodView) -> NodeRow:
         known = not self.stores.namespace
         free, nothing = self.free_on(node), NOTHING
         spare = (free, nothing) if is_open(node) else (nothing, free)
         held = self.stores.usage.of_node(node.metadata.name)
         cpu, memory, gpus = shares(offer(node), *((held, *spare) if known else (None, None, None)))
         with_gpus = [(pod, one) for pod in pods if (one := self.stores.usage.of_held(pod).gpus)]
-        holders = [_holder(pod, one, sight) for pod, one in with_gpus if sight.shows(pod)]
+        holders = [_holder(pod, one, view) for pod, one in with_gpus if view.shows(pod)]
         return NodeRow(
             name=node.metadata.name,
             ready=is_ready(node),
@@ -141,12 +141,12 @@ class NodePages:
             gpus=gpus,
             pods=len(pods),
             holders=sorted(holders, key=lambda one: (-one.gpus, one.namespace, one.pod))[:MOST_HOLDERS],
-            hidden_gpus=sum(one for pod, one in with_gpus if not sight.shows(pod)),
+            hidden_gpus=sum(one for pod, one in with_gpus if not view.shows(pod)),
         )
 
-    def _pod(self, pod: ShownPod, sight: Sight) -> NodePod:
+    def _pod(self, pod: ShownPod, view: PodView) -> NodePod:
         held, meta = self.stores.usage.of_held(pod), pod.metadata
-        kind, job = sight.job_of(pod)
+        kind, job = view.job_of(pod)
         return NodePod(
             namespace=meta.namespace,
             name=meta.name,
@@ -203,8 +203,8 @@ def shares(
     return share("cpu_millis"), share("memory_bytes"), share("gpus")
 
 
-def _holder(pod: ShownPod, gpus: int, sight: Sight) -> Holder:
-    kind, job = sight.job_of(pod)
+def _holder(pod: ShownPod, gpus: int, view: PodView) -> Holder:
+    kind, job = view.job_of(pod)
     return Holder(namespace=pod.metadata.namespace, pod=pod.metadata.name, kind=kind, job=job, gpus=gpus)
 
 

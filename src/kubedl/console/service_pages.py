@@ -14,8 +14,6 @@ from kubedl.console.wire_models import PredictorRow, RolloutRow, ServiceList, Se
 from kubedl.history.observed import RecordedPredictor
 from kubedl.kube.types.meta import ObjectKey
 
-MOST = 500
-
 
 @dataclass(frozen=True)
 class ServicePages:
@@ -26,11 +24,11 @@ class ServicePages:
     async def services(self, caller: Caller, search: str) -> ServiceList:
         """Return the services whose names contain a text."""
         listed = await self.listing.visible(caller, INFERENCES, self.listing.stores.inferences)
-        found = sorted((one for one in listed.objects if search in one.metadata.name), key=lambda one: one.metadata.key)
+        found, more = listed.named(search)
         return ServiceList(
             installed=self.listing.installed(INFERENCES),
-            rows=[await self._row(caller, one) for one in found[:MOST]],
-            more=max(0, len(found) - MOST),
+            rows=[await self._row(caller, one) for one in found],
+            more=more,
             missing=listed.missing,
         )
 
