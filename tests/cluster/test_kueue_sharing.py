@@ -41,7 +41,8 @@ def test_six_jobs_run_two_at_a_time_in_the_order_of_their_priority(jobs: QueuedJ
     history = quota_log.changes(jobs.cluster, jobs.namespace, RESOURCE, begin)
     assert quota_log.peaks(history)[""] == 2
     order = [name.partition("-")[0] for name in quota_log.admitted(history)]
-    assert order == ["high"] * 3 + ["low"] * 3
+    # Kueue writes admissions concurrently: two that fit in the same moment reach the API server in either order.
+    assert [sorted(order[place : place + 2]) for place in (0, 2, 4)] == [["high"] * 2, ["high", "low"], ["low"] * 2]
 
 
 def test_what_was_borrowed_is_given_back_when_its_owner_wants_it(jobs: QueuedJobs) -> None:
