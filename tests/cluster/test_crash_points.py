@@ -7,8 +7,8 @@ from harness.experiments.crash_points import Laboratory, Sample, examine
 from harness.scenarios import all_scenarios, every_kind
 from proofs.seed import seed
 
-MOST = 6  # crash points of a scenario
-MOST_OF_ANY = 2  # of a scenario that each kind has: their writes are much the same
+MOST = 3  # crash points of a scenario
+MOST_OF_ANY = 1  # of a scenario that each kind has: their writes are much the same
 
 
 @pytest.fixture(scope="session")
