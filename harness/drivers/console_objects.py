@@ -3,18 +3,21 @@
 Nobody acts on them: a test writes their status itself. Whatever text a person can write is an argument.
 """
 
+import asyncio
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from harness.drivers.api_connection import Connection
+from harness.drivers.api_connection import MERGE_PATCH, Connection, unless_gone
 from harness.drivers.operator_process import install_custom_resources
+from harness.fakes.node import LEASES, NODES, RENEWAL, lease
 from testbed import kueue
-from testbed.api import Object
+from testbed.api import ApiError, Object
 from testbed.cluster import Cluster
 
 TRAINING, MODEL, SERVING, APPS = "training.kubedl.io", "model.kubedl.io", "serving.kubedl.io", "apps.kubedl.io"
-NODES = "/api/v1/nodes"
 GPU = "nvidia.com/gpu"
 EVERYTHING = ({"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list"]},)
 # No controller evicts them from a node that nobody plays, and they are gone at once when they are deleted.
@@ -32,20 +35,40 @@ def moment() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def node(connection: Connection, name: str, *, cordoned: bool = False, ready: bool = True, **offers: str) -> None:
-    """A node that offers `cpu`, `memory` and `gpu`; nobody runs its pods."""
-    offered = {GPU if key == "gpu" else key: value for key, value in offers.items()} | {"pods": "1000"}
-    spec = {"unschedulable": cordoned}
-    connection.create(NODES, {"metadata": {"name": name}, "spec": spec})
-    report_node(connection, name, ready=ready, offered=offered)
+@contextmanager
+def nodes(
+    connection: Connection, offers: Mapping[str, Mapping[str, str]], cordoned: Collection[str] = ()
+) -> Iterator[None]:
+    """Nodes by name, with the `cpu`, `memory` and `gpu` that each offers; ready, though nobody runs their pods."""
+    ended = asyncio.Event()
+
+    async def live() -> None:
+        while not ended.is_set():
+            for name in offers:
+                with suppress(ApiError, OSError):
+                    await connection.call("PATCH", f"{LEASES}/{name}", {"spec": lease(name)}, MERGE_PATCH)
+            await asyncio.sleep(RENEWAL)
+
+    try:
+        for name, offer in offers.items():
+            connection.create(NODES, {"metadata": {"name": name}, "spec": {"unschedulable": name in cordoned}})
+            connection.create(LEASES, {"metadata": {"name": name}, "spec": lease(name)})
+            connection.patch(f"{NODES}/{name}/status", {"status": _node_status(offer)})
+        connection.background(live)
+        yield
+    finally:
+        ended.set()
+        for name in offers:
+            for path in (NODES, LEASES):
+                with unless_gone():
+                    connection.delete(f"{path}/{name}")
 
 
-def report_node(connection: Connection, name: str, *, ready: bool, offered: dict[str, str]) -> None:
-    """Say as its kubelet what it offers; one that is silent for long is counted as lost."""
-    condition = {"type": "Ready", "status": "True" if ready else "False", "lastHeartbeatTime": moment()}
-    condition |= {"lastTransitionTime": moment(), "reason": "Played", "message": ""}
-    status = {"capacity": offered, "allocatable": offered, "conditions": [condition]}
-    connection.patch(f"{NODES}/{name}/status", {"status": status})
+def _node_status(offer: Mapping[str, str]) -> Object:
+    offered = {GPU if key == "gpu" else key: value for key, value in offer.items()} | {"pods": "1000"}
+    ready = {"type": "Ready", "status": "True", "reason": "Played", "message": ""}
+    ready |= {"lastHeartbeatTime": moment(), "lastTransitionTime": moment()}
+    return {"capacity": offered, "allocatable": offered, "conditions": [ready]}
 
 
 @dataclass(frozen=True)
