@@ -6,7 +6,11 @@ import pytest
 from kubedl.api.conditions import find, is_true
 from kubedl.api.elastic import ElasticStatus
 from kubedl.training.elastic.resizing import hold_size
+from kubedl.training.gang.assignment import chosen
+from kubedl.training.kueue import admission
+from kubedl.training.observed import Settings
 from kubedl.training.plan import Plan
+from kubedl.training.policies.legacy_annotations import unsupported
 from tests.training_builders import NOW, JobBuilder, PodBuilder, decide, observed, pod, torch_job
 
 CLOSED = "Traceback …\ntorch.distributed.elastic.rendezvous.api.RendezvousClosedError"
@@ -192,3 +196,19 @@ def test_a_job_that_is_not_elastic_has_nothing_of_it() -> None:
     assert decided.status.elastic is None
     assert find(decided.status.conditions, "Resizing") is None
     assert "elastic" not in msgspec.to_builtins(decided.status)
+
+
+def test_a_gang_scheduler_of_the_administrator_is_not_for_elastic_jobs() -> None:
+    """The number of pods in a group is fixed."""
+    fixed, settings = torch_job("bert").workers(2), Settings(gang_scheduler="volcano", gang_schedulers={})
+    assert chosen(fixed.kind.job(fixed.build()), settings) is not None
+    job = elastic(2)
+    assert chosen(job.kind.job(job.build()), settings) is None
+
+
+def test_what_fixes_the_number_of_pods_is_refused() -> None:
+    """A queue, whose quota is for a number of pods; and host ports, which every pod knows of the others."""
+    job = elastic(2)
+    assert "cannot wait in a queue" in (admission.refusal(job.kind.job(job.build())) or "")
+    noted = job.with_metadata(annotations={"kubedl.io/network-mode": "host"}).build()
+    assert "an elastic job cannot use the host network" in (unsupported(noted, job.kind) or "")
