@@ -55,7 +55,7 @@ def resize(builder: PlanBuilder, replicas: list[ObservedReplica]) -> list[Observ
         size=size,
         members=index_ranges.write(members),
         leaving=index_ranges.write(leaving),
-        selector=f"{labels.JOB_UID}={observed.job.uid},{labels.REPLICA_TYPE}={role.lower()}",
+        selector=f"{labels.JOB_NAME}={observed.job.name},{labels.REPLICA_TYPE}={role.lower()}",
     )
     is_resized = observed.job.resource.status.start_time is not None and size != before.size
     if is_resized:

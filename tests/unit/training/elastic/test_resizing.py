@@ -70,7 +70,7 @@ def test_a_job_that_shrinks_gives_up_the_highest_indexes() -> None:
         leaving="2-3",
         changes=1,
         shrunk_in_attempt=0,
-        selector="training.kubedl.io/job-uid=uid-bert,training.kubedl.io/replica-type=worker",
+        selector="training.kubedl.io/job-name=bert,training.kubedl.io/replica-type=worker",
     )
     assert [one.message for one in decided.events] == [
         "Worker is resized from 4 to 2: 2 pods are removed, the others go on"
