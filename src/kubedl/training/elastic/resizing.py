@@ -64,8 +64,8 @@ def resize(builder: PlanBuilder, replicas: list[ObservedReplica]) -> list[Observ
     if leaving or (is_resized and size < before.size):
         after = msgspec.structs.replace(after, shrunk_in_attempt=builder.status.attempt)
     builder.set(elastic=after)
-    if not leaving and len(members) + sum(seen.succeeded for seen in replicas if seen.replica.role == role) >= size:
-        builder.condition(CONDITION, False, RESIZED, f"all {size} replicas of {role} are running")
+    if not leaving and all(_has_started(seen) for seen in replicas if seen.replica.role == role):
+        builder.condition(CONDITION, False, RESIZED, f"{role} has {size} replicas")
     return _restart_closed(builder, replicas)
 
 
@@ -127,6 +127,13 @@ def _restart_closed(builder: PlanBuilder, replicas: list[ObservedReplica]) -> li
         "all replicas are restarted (not counted as a retry)"
     )
     return restarts.start_over(builder, replicas, RENDEZVOUS_CLOSED, message)
+
+
+def _has_started(seen: ObservedReplica) -> bool:
+    """Return whether the replica is past its start: what has failed since is no part of the resize."""
+    pod = seen.current
+    is_there = pod is not None and pod.metadata.deletion_timestamp is None and pod.status.phase not in ("", "Pending")
+    return seen.succeeded or is_there
 
 
 def _is_closed(builder: PlanBuilder, seen: ObservedReplica) -> bool:

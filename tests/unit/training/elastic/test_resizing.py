@@ -1,5 +1,7 @@
 """Resizing a running job in place: who comes, who goes, what is said, and what is never taken for a failure."""
 
+from collections.abc import Callable
+
 import msgspec
 import pytest
 
@@ -83,6 +85,25 @@ def test_a_job_that_shrinks_gives_up_the_highest_indexes() -> None:
     assert (gone.status.attempt, gone.status.retries, made(gone), removed(gone)) == (0, 0, [], [])
     assert not is_true(gone.status.conditions, "Resizing")
     assert gone.forget == (pod(job, "Worker", 2).build().metadata.uid,)
+
+
+@pytest.mark.parametrize(
+    ("last", "is_over"),
+    [
+        (lambda made: made, False),
+        (lambda made: made.running(), True),
+        (lambda made: made.failed(1), True),
+        (lambda made: made.running().going(30), False),
+    ],
+    ids=["pending", "running", "failed", "going"],
+)
+def test_a_resize_is_over_when_the_last_one_has_started(
+    last: Callable[[PodBuilder], PodBuilder], is_over: bool
+) -> None:
+    """What becomes of it then is another story."""
+    job = elastic(3).said("Resizing").with_spec(successPolicy="AnyWorker").workers(3, failurePolicy="FailReplica")
+    decided = decide(job, *running(job, 0, 1), last(pod(job, "Worker", 2)))
+    assert is_true(decided.status.conditions, "Resizing") is not is_over
 
 
 def test_one_pod_is_not_two() -> None:
