@@ -25,6 +25,7 @@ import "./style/tokens.css";
 import "./style/base.css";
 import "./style/pages.css";
 import "./style/cluster.css";
+import "./style/actions.css";
 import "./style/narrow.css";
 
 const TABS = ["log", "conditions", "events"] as const;

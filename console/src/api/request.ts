@@ -43,6 +43,17 @@ export async function change(method: "POST" | "DELETE", path: string, body?: unk
   if (!answer.ok) throw await problemOf(answer);
 }
 
+/** Change something, and return what came of it. */
+export async function post<T>(path: string, body: unknown): Promise<T> {
+  const answer = await fetch(path, {
+    method: "POST",
+    headers: { Accept: "application/json", "Content-Type": "application/json", ...MARK },
+    body: JSON.stringify(body),
+  });
+  if (!answer.ok) throw await problemOf(answer);
+  return (await answer.json()) as T;
+}
+
 /** The address of a job in the API; the same parts make up its address in the browser. */
 export function jobPath(namespace: string, kind: string, name: string): string {
   return `/api/v1/jobs/${[namespace, kind.toLowerCase(), name].map(encodeURIComponent).join("/")}`;

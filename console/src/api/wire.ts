@@ -81,6 +81,7 @@ export interface EventRow {
 /** One job. A part that the caller may not see is empty and named in `missing`. */
 export interface JobPage {
   readonly job: JobRow;
+  readonly suspended: boolean;
   readonly reason: string;
   readonly conditions: readonly Condition[];
   readonly pods: readonly PodRow[];
@@ -386,4 +387,22 @@ export interface CronList {
   readonly rows: readonly CronRow[];
   readonly more: number;
   readonly missing: readonly Missing[];
+}
+
+/** Something that a person could do with an object. */
+export interface ActionRow {
+  readonly name: string;
+  readonly missing: Missing | null;
+}
+
+/** What could be done with an object, whether it makes sense now or not. */
+export interface ActionList {
+  readonly rows: readonly ActionRow[];
+}
+
+/** What an action has changed or made; the operator does the rest, and pages show what comes of it. */
+export interface Done {
+  readonly namespace: string;
+  readonly kind: string;
+  readonly name: string;
 }

@@ -92,9 +92,15 @@ class JobOperations(ClusterOperations):
             raise self._cluster.failed(error, f"create {job['kind'].lower()}/{name}") from error
         return Job.of(self._cluster.decode(answer, dict))
 
-    async def delete_job(self, name: str, namespace: str | None = None, job_kind: str | None = None) -> Job:
-        """Delete a job, and with it its pods. Returns its last state."""
+    async def delete_job(
+        self, name: str, namespace: str | None = None, job_kind: str | None = None, *, uid: str | None = None
+    ) -> Job:
+        """Delete a job, and with it its pods. Returns its last state.
+
+        With `uid`, only that job: raises Conflict if another one has its name now.
+        """
         kind, job = await self._find(name, namespace, job_kind)
+        _check_uid(job, uid)
         body = {"propagationPolicy": "Background", "preconditions": {"uid": job.uid}}
         try:
             await self._cluster.client.call("DELETE", kind.path(job.namespace, job.name), body=body)
@@ -102,13 +108,13 @@ class JobOperations(ClusterOperations):
             raise self._cluster.failed(error, f"delete {job}") from error
         return job
 
-    async def suspend_job(self, name: str, *, namespace: str | None = None) -> Job:
-        """Delete the pods of a job and keep the job."""
-        return await self._change(name, namespace, {"spec": {"suspend": True}})
+    async def suspend_job(self, name: str, *, namespace: str | None = None, uid: str | None = None) -> Job:
+        """Delete the pods of a job and keep the job. With `uid`, raises Conflict if another one has its name now."""
+        return await self._change(name, namespace, {"spec": {"suspend": True}}, uid)
 
-    async def resume_job(self, name: str, *, namespace: str | None = None) -> Job:
-        """Start a suspended job."""
-        return await self._change(name, namespace, {"spec": {"suspend": False}})
+    async def resume_job(self, name: str, *, namespace: str | None = None, uid: str | None = None) -> Job:
+        """Start a suspended job. With `uid`, raises Conflict if another one has its name now."""
+        return await self._change(name, namespace, {"spec": {"suspend": False}}, uid)
 
     async def update_job(self, job: Job | Mapping[str, Any]) -> Job:
         """Replace spec, labels and annotations of a job by those of a copy that was read and changed.
@@ -130,8 +136,9 @@ class JobOperations(ClusterOperations):
             raise self._cluster.failed(error, f"change {current}") from error
         return Job.of(self._cluster.decode(answer, dict))
 
-    async def _change(self, name: str, namespace: str | None, change: Mapping[str, Any]) -> Job:
+    async def _change(self, name: str, namespace: str | None, change: Mapping[str, Any], uid: str | None = None) -> Job:
         kind, job = await self._find(name, namespace)
+        _check_uid(job, uid)
         return await self._patch(kind, job, change)
 
     async def _patch(self, kind: JobKind, job: Job, change: Mapping[str, Any]) -> Job:
@@ -155,3 +162,9 @@ class JobOperations(ClusterOperations):
             "a name is free again when its job is deleted",
             (f"--name {name}-2", f"kubedl get {name}", f"kubedl delete {name}"),
         )
+
+
+def _check_uid(job: Job, uid: str | None) -> None:
+    """Refuse a job that came after the one that is meant."""
+    if uid not in (None, job.uid):
+        raise Conflict(f"{job} is not changed", "it is another job of the same name", ("look at it again",))

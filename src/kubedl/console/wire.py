@@ -5,6 +5,7 @@ from datetime import datetime
 
 import msgspec
 
+from kubedl.console.wire_actions import ActionList, ActionRow, Done
 from kubedl.console.wire_base import Missing, Wire
 from kubedl.console.wire_crons import CronList, CronRow, RunRow
 from kubedl.console.wire_models import (
@@ -105,6 +106,7 @@ class JobPage(Wire, frozen=True):
     """One job. A part that the caller may not see is empty and named in `missing`."""
 
     job: JobRow
+    suspended: bool  # as its spec wants it; a queue may want it too
     reason: str
     conditions: Sequence[Condition]
     pods: Sequence[PodRow]
@@ -176,6 +178,9 @@ ANSWERS: tuple[type[msgspec.Struct], ...] = (
     RunRow,
     CronRow,
     CronList,
+    ActionRow,
+    ActionList,
+    Done,
 )
 # What a list of encoded values holds.
 ENCODED: dict[tuple[type[msgspec.Struct], str], type[msgspec.Struct]] = {
