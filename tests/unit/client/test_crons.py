@@ -1,4 +1,4 @@
-"""`client.crons`: the schedule stops and starts, and a run is the job of the template. And jobs that are meant by uid."""
+"""`client.crons`: a schedule stops and starts, and a run is the job of the template. And jobs that are meant by uid."""
 
 import pytest
 
