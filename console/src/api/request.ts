@@ -19,6 +19,7 @@ export async function problemOf(answer: Response): Promise<RequestError> {
     why: `the server answered ${answer.status}`,
     next: "Try again.",
     request: "",
+    fields: [],
   };
   try {
     const found = (await answer.json()) as Partial<Problem>;

@@ -104,6 +104,7 @@ export interface Problem {
   readonly why: string;
   readonly next: string;
   readonly request: string;
+  readonly fields: readonly FieldProblem[];
 }
 
 /** One resource: millicores, bytes or GPUs. What is not known is null, never 0. */
@@ -405,4 +406,36 @@ export interface Done {
   readonly namespace: string;
   readonly kind: string;
   readonly name: string;
+}
+
+/** What is wrong with one field of an object, as the API server says it. */
+export interface FieldProblem {
+  readonly field: string;
+  readonly message: string;
+}
+
+/** A role of a kind of jobs. */
+export interface RoleRow {
+  readonly name: string;
+  readonly required: boolean;
+  readonly atMost: number | null;
+}
+
+/** A kind of jobs, as a form needs it. */
+export interface KindRow {
+  readonly kind: string;
+  readonly apiVersion: string;
+  readonly replicasField: string;
+  readonly container: string;
+  readonly roles: readonly RoleRow[];
+}
+
+/** The kinds of jobs. */
+export interface KindList {
+  readonly rows: readonly KindRow[];
+}
+
+/** An object as people write it. */
+export interface Manifest {
+  readonly json: string;
 }

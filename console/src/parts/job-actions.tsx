@@ -40,8 +40,11 @@ export function JobActions({ page }: { page: JobPage }) {
             {LOOKS[word].title}
           </ActionButton>
         ))}
+        <ActionButton rows={rows} name="copy" icon="copy" onClick={() => void navigate({ to: "/submit", search: { from: [job.namespace, job.kind.toLowerCase(), job.name].join("/") } })}>
+          Submit again
+        </ActionButton>
       </div>
-      <MissingRights rows={rows} names={words} />
+      <MissingRights rows={rows} names={[...words, "copy"]} />
       <Refused error={error} />
       {asked === null ? null : (
         <Confirm

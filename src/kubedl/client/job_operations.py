@@ -79,11 +79,16 @@ class JobOperations(ClusterOperations):
         full = f"{job_kind}/{name}" if job_kind and "/" not in name else name
         return await self._cluster.find(full, namespace or self.namespace)
 
-    async def create_manifest(self, job: Mapping[str, Any], namespace: str | None = None, *, dry_run: bool) -> Job:
-        """Create a job from its manifest. Raises AlreadyExists, Invalid or Forbidden."""
+    async def create_manifest(
+        self, job: Mapping[str, Any], namespace: str | None = None, *, dry_run: bool, strict: bool = False
+    ) -> Job:
+        """Create a job from its manifest. Raises AlreadyExists, Invalid or Forbidden.
+
+        With `strict`, the server refuses fields that it does not know, and keys that are given twice.
+        """
         place = namespace or job["metadata"].get("namespace") or self.namespace
         kind, name = await self._cluster.kind(job["kind"]), job["metadata"]["name"]
-        params = {"dryRun": "All"} if dry_run else {}
+        params = ({"dryRun": "All"} if dry_run else {}) | ({"fieldValidation": "Strict"} if strict else {})
         try:
             answer = await self._cluster.client.call("POST", kind.path(place), params=params, body=job)
         except AlreadyExistsError as error:

@@ -22,7 +22,10 @@ from kubedl.console.kinds import job_resources
 from kubedl.console.own_calls import OwnCalls
 from kubedl.console.people import Caller
 from kubedl.console.problems import RefusalError, signed_out
+from kubedl.console.wire_base import FieldProblem
+from kubedl.kube.errors import ApiError
 
+MOST_FIELDS, LONGEST_FIELD = 50, 1000
 SECONDS = 30.0  # for all requests of one action; the API server may ask to come back later
 _ANSWERS: tuple[tuple[type[KubedlError], int, str], ...] = (
     (NotFound, 404, "It may have been deleted; load the page again."),
@@ -62,8 +65,18 @@ def from_client(error: KubedlError) -> RefusalError:
     why = error.why or "the API server does not say why"
     for kind, status, step in _ANSWERS:
         if isinstance(error, kind):
-            return RefusalError(status, error.message, why, step)
+            return RefusalError(status, error.message, why, step, _fields(error))
     return RefusalError(502, error.message, why, "Try again.")
+
+
+def _fields(error: KubedlError) -> list[FieldProblem]:
+    """Return what the API server said about each field."""
+    causes = error.__cause__.causes if isinstance(error.__cause__, ApiError) else ()
+    return [
+        FieldProblem(field=one.field[:LONGEST_FIELD], message=one.message[:LONGEST_FIELD])
+        for one in causes[:MOST_FIELDS]
+        if one.field
+    ]
 
 
 @cache

@@ -19,13 +19,14 @@ from kubedl.console.people import Caller
 from kubedl.console.problems import RefusalError, from_api, signed_out
 from kubedl.console.routes import ROUTES, Answer, key_of
 from kubedl.console.stream import Stream
+from kubedl.console.submit_routes import KINDS, SUBMISSIONS
 from kubedl.console.wire import Session, SignIn
 from kubedl.console.wire_base import Wire
 from kubedl.console.write_routes import ACTIONS, WRITES
 from kubedl.kube.errors import ApiError
 from kubedl.kube.types.meta import ObjectKey
 
-LARGEST_BODY = 64 * 1024
+LARGEST_BODY = 512 * 1024  # a manifest has at most 64 KiB; each byte may be six in JSON
 LARGEST_HEADER = 32 * 1024  # a proxy sends tokens and cookies of its own
 COMPRESS_FROM = 4096  # bytes
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -58,9 +59,9 @@ class Console:
         add.add_get("/api/v1/stream", self._stream)
         add.add_get(job, self._job)
         add.add_get(f"{job}/logs/{{pod}}", self._log)
-        for path, answer in {**ROUTES, **ACTIONS}.items():
+        for path, answer in {**ROUTES, **ACTIONS, **KINDS}.items():
             add.add_get(f"/api/v1/{path}", partial(self._answer, answer))
-        for path, answer in WRITES.items():
+        for path, answer in {**WRITES, **SUBMISSIONS}.items():
             add.add_post(f"/api/v1/{path}", partial(self._answer, answer))
         add.add_get("/assets/{name}", self._asset)
         add.add_get("/{path:.*}", self._page)
@@ -81,9 +82,8 @@ class Console:
             log.warning("the API server failed", path=request.path, error=str(error), request=request[REQUEST])
             answer = _refused(request, from_api(error, "the request failed"))
         except web.HTTPException as error:
-            answer = _refused(
-                request, RefusalError(error.status, "request refused", error.reason, "Check the address.")
-            )
+            step = "Send less." if error.status == 413 else "Check the address."
+            answer = _refused(request, RefusalError(error.status, "request refused", error.reason, step))
         if not answer.prepared:
             answer.headers.update(safety.FIXED)
         return answer

@@ -12,6 +12,7 @@ from kubedl.console.pages import Pages
 from kubedl.console.people import Caller
 from kubedl.console.problems import RefusalError
 from kubedl.console.routes import Answer, key_of
+from kubedl.console.submitting import Submitting
 from kubedl.console.wire_actions import Done, JobChange, RolloutChange, WeightsChange
 
 BodyT = TypeVar("BodyT")
@@ -50,6 +51,9 @@ ACTIONS: Mapping[str, Answer] = {
     ),
     f"{_SERVICE}/actions": lambda pages, caller, request: Actions(pages).of_service(caller, key_of(request)),
     f"{_CRON}/actions": lambda pages, caller, request: Actions(pages).of_cron(caller, key_of(request)),
+    f"{_JOB}/copy": lambda pages, caller, request: Submitting(pages).copy(
+        caller, request.match_info["kind"], key_of(request)
+    ),
 }
 WRITES: Mapping[str, Answer] = {
     **{f"{_JOB}/{word}": partial(_job, word) for word in JOB_WORDS},
