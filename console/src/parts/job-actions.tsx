@@ -18,11 +18,11 @@ export function JobActions({ page }: { page: JobPage }) {
   const path = jobPath(job.namespace, job.kind, job.name);
   const rows = useActions(path);
   const navigate = useNavigate();
-  const [asked, setAsked] = useState<JobWord | null>(null);
+  const [asked, setAsked] = useState<{ word: JobWord; about: JobPage } | null>(null); // the job as it was when it was asked about
   const { busy, error, run } = useDoing();
   const words = jobWords(page);
-  const act = async (word: JobWord): Promise<void> => {
-    await post<Done>(`${path}/${word}`, { uid: job.uid });
+  const act = async (word: JobWord, uid: string): Promise<void> => {
+    await post<Done>(`${path}/${word}`, { uid });
     if (word === "delete") await navigate({ to: "/jobs" });
   };
   return (
@@ -35,7 +35,7 @@ export function JobActions({ page }: { page: JobPage }) {
             name={word}
             icon={LOOKS[word].icon}
             busy={busy}
-            onClick={() => (word === "resume" ? void run(() => act(word)) : setAsked(word))}
+            onClick={() => (word === "resume" ? void run(() => act(word, job.uid)) : setAsked({ word, about: page }))}
           >
             {LOOKS[word].title}
           </ActionButton>
@@ -48,11 +48,11 @@ export function JobActions({ page }: { page: JobPage }) {
       <Refused error={error} />
       {asked === null ? null : (
         <Confirm
-          title={`${LOOKS[asked].title} ${job.kind} ${job.namespace}/${job.name}?`}
-          lines={losses(asked, page)}
-          yes={LOOKS[asked].title}
-          destroys={asked === "delete"}
-          act={() => act(asked)}
+          title={`${LOOKS[asked.word].title} ${job.kind} ${job.namespace}/${job.name}?`}
+          lines={losses(asked.word, asked.about)}
+          yes={LOOKS[asked.word].title}
+          destroys={asked.word === "delete"}
+          act={() => act(asked.word, asked.about.job.uid)}
           close={() => setAsked(null)}
         />
       )}

@@ -37,9 +37,10 @@ export function FormOfJob({ job, kind, kinds, drafts, problems, disabled, change
     const draft = drafts[id];
     const wrong = draft !== undefined && set(draft) === null ? [WRONG[id.split(".").at(-1) ?? ""] ?? "Not a value"] : said(id);
     return (
-      <label className="formfield">
-        <span>{title}</span>
+      <div className="formfield">
+        <label htmlFor={`field-${id}`}>{title}</label>
         <input
+          id={`field-${id}`}
           className="input"
           value={draft ?? value}
           placeholder={more.hint}
@@ -57,7 +58,7 @@ export function FormOfJob({ job, kind, kinds, drafts, problems, disabled, change
             {wrong.join("; ")}
           </span>
         ) : null}
-      </label>
+      </div>
     );
   };
   const field = (id: Field, title: string, hint: string, list?: string): ReactNode =>
@@ -65,9 +66,10 @@ export function FormOfJob({ job, kind, kinds, drafts, problems, disabled, change
 
   return (
     <div className="jobform">
-      <label className="formfield">
-        <span>Kind</span>
+      <div className="formfield">
+        <label htmlFor="field-kind">Kind</label>
         <select
+          id="field-kind"
           className="input"
           value={kind.kind}
           disabled={disabled}
@@ -85,7 +87,7 @@ export function FormOfJob({ job, kind, kinds, drafts, problems, disabled, change
             {words}
           </span>
         ))}
-      </label>
+      </div>
       {field("name", "Name", "bert-large")}
       {field("namespace", "Namespace", "nlp", "known-namespaces")}
       {field("queue", "Queue", names.length === 0 ? "none" : (names[0] ?? ""), "known-queues")}

@@ -37,9 +37,10 @@ def test_a_run_is_the_job_of_the_template(client: TrainingClient, api: ApiServer
 
 def test_the_template_itself_is_not_changed() -> None:
     """A name for one run must not be that of the next."""
-    cron = {"spec": {"template": {"kind": "TFJob", "workload": {"metadata": {}, "spec": {}}}}}
+    workload: dict[str, dict[str, str]] = {"metadata": {}, "spec": {}}
+    cron = {"spec": {"template": {"kind": "TFJob", "workload": workload}}}
     assert manifest_of_run(cron, "a")["metadata"] == {"name": "a"}
-    assert cron["spec"]["template"]["workload"]["metadata"] == {}
+    assert workload["metadata"] == {}
 
 
 def test_a_job_that_is_meant_by_its_uid_is_no_other(client: TrainingClient, api: ApiServer) -> None:
