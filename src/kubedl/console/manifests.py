@@ -15,6 +15,7 @@ from kubedl.kube.bounded_regex import BoundedPattern
 
 LARGEST = 64 * 1024  # bytes of a text
 DEEPEST = 64  # levels; a pod template has about fifteen
+MOST_PARTS = 10_000  # keys and values; a long job has two thousand
 LONGEST_QUOTE = 300  # characters of the words of a parser
 _NAMESPACE = BoundedPattern(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", 63)
 _NAME = BoundedPattern(r"[a-z0-9]([-.a-z0-9]*[a-z0-9])?", 253)
@@ -67,7 +68,7 @@ def check_job(manifest: Object) -> tuple[str, str, str]:
 def _check(text: str) -> None:
     """Refuse what is too deep, or not one document, or has aliases, before anything is built from it."""
     depth = documents = 0
-    for event in yaml.parse(text, yaml.CSafeLoader):
+    for number, event in enumerate(yaml.parse(text, yaml.CSafeLoader)):
         depth += isinstance(event, _OPEN) - isinstance(event, _CLOSE)
         documents += isinstance(event, yaml.DocumentStartEvent)
         line = event.start_mark.line + 1
@@ -75,6 +76,8 @@ def _check(text: str) -> None:
             raise _wrong("aliases (*name) are not read", line)
         if depth > DEEPEST:
             raise _wrong(f"it is nested deeper than {DEEPEST} levels", line)
+        if number > MOST_PARTS:
+            raise _wrong(f"it has more than {MOST_PARTS:,} keys and values", line)
         if documents > 1:
             raise _wrong("it has more than one document", line)
 

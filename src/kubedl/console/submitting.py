@@ -1,5 +1,6 @@
 """Jobs that people submit: checked by the API server and created with the person's own token."""
 
+import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -41,11 +42,11 @@ class Submitting:
 
     async def read(self, text: str) -> Manifest:
         """Return a text as an object, for the form beside it. Nothing is asked of the API server."""
-        return _manifest(manifests.read(text))
+        return _manifest(await _read(text))
 
     async def submit(self, caller: Caller, text: str, *, dry_run: bool) -> Done:
         """Create a job; with `dry_run`, only let the API server judge it."""
-        manifest = manifests.read(text)
+        manifest = await _read(text)
         kind, namespace, name = manifests.check_job(manifest)
         async with acting(caller, namespace) as operations:
             await operations.create_free_job([manifest], dry_run=dry_run, strict=True)
@@ -67,6 +68,11 @@ class Submitting:
         for number, name in enumerate(names_after(key.name)):
             if number >= MOST_NAMES or self.pages.stores.job(kind, ObjectKey(key.namespace, name)) is None:
                 yield name
+
+
+async def _read(text: str) -> manifests.Object:
+    """Read a text in a thread: the longest take a tenth of a second, in which all streams would wait."""
+    return await asyncio.to_thread(manifests.read, text)
 
 
 def _manifest(value: manifests.Object) -> Manifest:

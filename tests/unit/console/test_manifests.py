@@ -31,6 +31,7 @@ def test_yaml_and_json_are_the_same_object() -> None:
         ("[" * 30_000, "deeper than 64 levels"),
         ("a: !!python/object/apply:os.system [id]", "could not determine a constructor"),
         ("a: \x00", "control characters are not allowed"),
+        ("a: [" + "1," * 10_001 + "]", "more than 10,000 keys and values"),
         ("- a", "it is no object"),
         ("", "it is no object"),
         ("? [a]\n: b", "unhashable"),
