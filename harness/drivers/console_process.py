@@ -7,6 +7,8 @@ import json
 import sys
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -14,7 +16,9 @@ from typing import Any, Self
 from harness.drivers.operator_process import free_port, install_custom_resources
 from harness.drivers.process import Process
 from harness.experiments import rbac_audit
+from kubedl.console.safety import MARK
 from testbed.cluster import Cluster
+from testbed.controlplane import AUDITED
 from testbed.http import answers
 from testbed.pki import Identity
 from testbed.waiting import until
@@ -39,14 +43,16 @@ class Answer:
 
 
 class ConsoleProcess(Process):
-    """A console with the rights of the chart and no others."""
+    """A console with the rights of the chart and no others; all that it asks for is in the audit log."""
 
-    def __init__(self, cluster: Cluster, directory: Path, *arguments: str, mode: str = "proxy") -> None:
+    def __init__(
+        self, cluster: Cluster, directory: Path, *arguments: str, mode: str = "proxy", kubeconfig: Path | None = None
+    ) -> None:
+        """A kubeconfig names another way to the API server, as with a fault proxy between."""
         self._cluster, self._port, self._health = cluster, free_port(), free_port()
-        cluster.authority.issue(USER, Identity(USER))
-        rbac_audit.grant(cluster, USER, rbac_audit.rules("console", "console-outside"), [], USER)
+        give_rights(cluster)
         command = [sys.executable, "-m", "kubedl.entrypoints.command", "console", f"--mode={mode}", "--cluster=test"]
-        command += ["--kubeconfig", str(cluster.authority.kubeconfig(USER))]
+        command += ["--kubeconfig", str(kubeconfig or cluster.authority.kubeconfig(USER))]
         command += ["--address", f"127.0.0.1:{self._port}", "--health-address", f"127.0.0.1:{self._health}"]
         super().__init__([*command, *arguments], directory / "console.log", {"PYTHONPATH": str(ROOT / "src")}, ROOT)
 
@@ -66,14 +72,35 @@ class ConsoleProcess(Process):
         """Where it answers."""
         return f"http://127.0.0.1:{self._port}"
 
+    @property
+    def metrics(self) -> str:
+        """Its metrics, as Prometheus reads them."""
+        with _opener.open(f"http://127.0.0.1:{self._health}/metrics", timeout=30) as answer:
+            text: str = answer.read().decode()
+        return text
+
     def get(self, path: str, token: str) -> Answer:
         """Ask as somebody, as a proxy in front would."""
-        request = urllib.request.Request(self.url + path, headers={"Authorization": f"Bearer {token}"})  # noqa: S310
+        return self.ask("GET", path, token)
+
+    def ask(self, method: str, path: str, token: str, body: object = None) -> Answer:
+        """Ask as somebody, with the mark of the console's own page; without a token as nobody."""
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        content = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(  # noqa: S310
+            self.url + path, content, {**headers, MARK: "1", "Content-Type": "application/json"}, method=method
+        )
         try:
             with _opener.open(request, timeout=30) as answer:
                 return Answer(answer.status, answer.read())
         except urllib.error.HTTPError as error:
             return Answer(error.code, error.read())
+
+
+def give_rights(cluster: Cluster) -> None:
+    """Let the user of the console have the rights of the chart and no others."""
+    cluster.authority.issue(USER, Identity(USER, AUDITED))
+    rbac_audit.grant(cluster, USER, rbac_audit.rules("console", "console-outside"), [], USER)
 
 
 def token_of(cluster: Cluster, namespace: str, name: str, *rules: dict[str, Any]) -> str:
@@ -88,3 +115,19 @@ def token_of(cluster: Cluster, namespace: str, name: str, *rules: dict[str, Any]
     made = api.create(f"{account}/{name}/token", {"spec": {}})
     token: str = made["status"]["token"]
     return token
+
+
+@contextmanager
+def rights_everywhere(cluster: Cluster, namespace: str, account: str, *rules: dict[str, Any]) -> Iterator[None]:
+    """Let an account have these rights in all namespaces, and about what is in none, while the block runs."""
+    path, name = "/apis/rbac.authorization.k8s.io/v1", f"{account}-of-{namespace}"
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name}
+    person = {"kind": "ServiceAccount", "name": account, "namespace": namespace}
+    cluster.api.create(f"{path}/clusterroles", {"metadata": {"name": name}, "rules": list(rules)})
+    binding = {"metadata": {"name": name}, "roleRef": role, "subjects": [person]}
+    cluster.api.create(f"{path}/clusterrolebindings", binding)
+    try:
+        yield
+    finally:
+        for kind in ("clusterroles", "clusterrolebindings"):
+            cluster.api.delete(f"{path}/{kind}/{name}")

@@ -31,7 +31,7 @@ def played_node(connection: Connection) -> Iterator[str]:
     metadata = {"name": name, "labels": {LABEL: str(os.getpid())}}
     connection.create(NODES, {"metadata": metadata, "spec": {"taints": [unschedulable]}})
     try:
-        connection.create(LEASES, {"metadata": {"name": name}, "spec": _lease(name)})
+        connection.create(LEASES, {"metadata": {"name": name}, "spec": lease(name)})
         connection.run(_report(connection, name))
         connection.background(lambda: _renew(connection, name))
         yield name
@@ -44,7 +44,7 @@ async def _renew(connection: Connection, name: str) -> None:
     try:
         while True:
             with contextlib.suppress(ApiUnavailableError, OSError):  # tests restart the API server
-                await connection.call("PATCH", f"{LEASES}/{name}", {"spec": _lease(name)}, MERGE_PATCH)
+                await connection.call("PATCH", f"{LEASES}/{name}", {"spec": lease(name)}, MERGE_PATCH)
                 seen = await connection.call("GET", f"{NODES}/{name}")
                 if any(one["type"] == "Ready" and one["status"] != "True" for one in seen["status"]["conditions"]):
                     await _report(connection, name)
@@ -65,7 +65,8 @@ def _remove_abandoned(connection: Connection) -> None:
                 connection.delete(f"{NODES}/{node['metadata']['name']}")
 
 
-def _lease(holder: str) -> Object:
+def lease(holder: str) -> Object:
+    """A sign of life of a node, now."""
     moment = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
     return {"holderIdentity": holder, "leaseDurationSeconds": 40, "renewTime": moment}
 

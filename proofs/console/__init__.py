@@ -1,0 +1,1 @@
+"""Measurements of the web console; see console.toml."""
