@@ -14,7 +14,7 @@ const says = async (text) => {
 
 await play(
   async () => {
-    await signedIn("/");
+    await signedIn("/jobs"); // Overview asks for nodes, which this person may not see
     await page.getByRole("link", { name: "Submit" }).click();
     await field("Name").fill("From Form"); // no name that the API server takes
     await field("Namespace").fill(NAMESPACE);
