@@ -24,6 +24,7 @@ from kubedl.client import (
     TrainingClient,
 )
 from kubedl.client.applying import Applied
+from kubedl.client.crons import Crons
 from kubedl.client.history_operations import History
 from kubedl.client.job_follow import JobState
 from kubedl.client.job_view import JobView
@@ -54,7 +55,7 @@ RECORDS = (
 
 def describe_client() -> str:
     """The page."""
-    groups = (Models, Model, ModelVersion, Services, Service, Queues, Queue, QueuedJob, History, Objects)
+    groups = (Models, Model, ModelVersion, Services, Service, Crons, Queues, Queue, QueuedJob, History, Objects)
     classes = (TrainingClient, Job, JobSummary, Replica, Logs, LogLine, JobView, *groups, *RECORDS)
     return (
         "# The Python client\n\n"

@@ -16,8 +16,8 @@ INDEXES = ("docs/how-to/README.md", "docs/troubleshooting/README.md", "docs/trou
 # The verbs that titles of how-to pages begin with; a new one is added here.
 TASK = re.compile(
     r"(Add|Build|Cache|Checkpoint|Choose|Configure|Connect|Create|Debug|Deploy|Fetch|Find|Install|Keep|Limit|Look|Measure|"
-    r"Migrate|Monitor|Move|Pack|Pre-warm|Queue|Read|Restore|Resume|Roll|Run|Save|Schedule|Serve|Set|Share|Sign|Split|Store|Sync|Trace|"
-    r"Train|Tune|Upgrade|Use|Verify|Watch|Write) .*\S"
+    r"Migrate|Monitor|Move|Pack|Pre-warm|Queue|Read|Resize|Restore|Resume|Roll|Run|Save|Serve|Set|Share|Sign|Split|Store|Sync|Trace|"
+    r"Schedule|Train|Tune|Upgrade|Use|Verify|Watch|Write) .*\S"
 )
 SYMPTOM = re.compile(r"(My|The|A|An|I) \S+ .*\S")
 PROMPT = re.compile(r"^\s*\$ ")

@@ -101,6 +101,10 @@ export const pages = [
     async (page) => {
       await sees(page, "Rollout of main", "stable is llama3-8b-sft-v2", "until a person goes on", "the next step follows in 6 minutes");
       await page.locator('[aria-current="step"]', { hasText: "25 %" }).waitFor();
+      await page.getByRole("button", { name: "Roll back" }).click();
+      await page.getByRole("dialog").getByText("llama3-8b-sft-v2 serves everything again").waitFor();
+      await page.getByRole("button", { name: "Keep it as it is" }).click();
+      await page.getByRole("button", { name: "Next step" }).waitFor();
     },
   ],
   [
@@ -109,6 +113,8 @@ export const pages = [
     async (page) => {
       await page.getByRole("row", { name: /b vit-g14-v1 70 70 % 2.2/ }).waitFor();
       await sees(page, "ImagePull: <img src=x onerror=alert(1)>");
+      await sees(page, "You may not change weights: the right to get inferences.serving.kubedl.io in vision is missing.");
+      if (await page.getByRole("button", { name: "Change weights" }).isEnabled()) throw new Error("a button that cannot work is on");
     },
   ],
   [
@@ -127,6 +133,8 @@ export const pages = [
       await sees(page, "runs may overlap");
       await page.getByRole("row", { name: /bert-large-pretrain Active/ }).waitFor();
       await page.getByRole("row", { name: /dlrm-daily-7 Failed/ }).waitFor();
+      await sees(page, "You may not run: the right to get crons.apps.kubedl.io in nlp is missing.");
+      await page.getByRole("button", { name: "Suspend schedule" }).waitFor();
       // Not opened: the log of a running pod comes from an API server, which this test does not have.
       const target = await page.getByRole("link", { name: "bert-large-pretrain" }).getAttribute("href");
       if (target !== "/jobs/nlp/pytorchjob/bert-large-pretrain") throw new Error(`the run leads to ${target}`);

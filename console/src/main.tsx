@@ -15,6 +15,7 @@ import { Queues } from "./pages/queues";
 import { Service } from "./pages/service";
 import { Services } from "./pages/services";
 import { SignIn } from "./pages/sign-in";
+import { Submit } from "./pages/submit";
 import { Shell } from "./parts/shell";
 import { Notice, Trouble } from "./parts/trouble";
 import { live, queries, useSession } from "./session";
@@ -25,6 +26,7 @@ import "./style/tokens.css";
 import "./style/base.css";
 import "./style/pages.css";
 import "./style/cluster.css";
+import "./style/actions.css";
 import "./style/narrow.css";
 
 const TABS = ["log", "conditions", "events"] as const;
@@ -111,8 +113,18 @@ const service = createRoute({ getParentRoute: () => root, path: "/services/$name
 const crons = createRoute({ getParentRoute: () => root, path: "/crons", component: Crons, validateSearch: searched });
 const cron = createRoute({ getParentRoute: () => root, path: "/crons/$namespace/$name", component: Cron });
 
+const submit = createRoute({
+  getParentRoute: () => root,
+  path: "/submit",
+  component: Submit,
+  validateSearch: (search: Record<string, unknown>): { kind?: string; from?: string } => {
+    const [kind, from] = [text(search["kind"]), text(search["from"])];
+    return { ...(kind === undefined ? {} : { kind }), ...(from === undefined ? {} : { from }) };
+  },
+});
+
 const router = createRouter({
-  routeTree: root.addChildren([home, jobs, job, nodes, node, queues, models, model, services, service, crons, cron]),
+  routeTree: root.addChildren([home, jobs, job, nodes, node, queues, models, model, services, service, crons, cron, submit]),
 });
 declare module "@tanstack/react-router" {
   interface Register {

@@ -55,6 +55,23 @@ export async function signOut(): Promise<void> {
 export const useRows = (): readonly JobRow[] => useSyncExternalStore(rows.subscribe, rows.all);
 export const useHeard = (): Heard => useSyncExternalStore(live.subscribe, live.state);
 
+const SOON = 5_000; // milliseconds from a new job to its row
+
+/** Wait until a job that was just created is in the list, so that its page exists; not for ever. */
+export function appeared(namespace: string, kind: string, name: string): Promise<void> {
+  const there = (): boolean => rows.all().some((row) => row.namespace === namespace && row.kind === kind && row.name === name);
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      stop();
+      resolve();
+    };
+    const timer = setTimeout(end, SOON);
+    const stop = rows.subscribe(() => there() && end());
+    if (there()) end();
+  });
+}
+
 /** The time, which moves on by itself. */
 export function useNow(every: number): number {
   const [now, setNow] = useState(Date.now);

@@ -84,9 +84,7 @@ class ProxiedOperator:
         if self._child is not None and (code := self._child.poll()) is not None:
             if code != -SIGKILL:
                 raise TestbedError(f"the operator ended with {code}; the end of {self.log_file}:\n{self.tail()}")
-            self.proxy.clear()  # one death is enough
-            self.killed_at.append(time.monotonic())
-            self.start()
+            self._revive()
 
     def insist(self) -> None:
         """An error if it has ended."""
@@ -109,9 +107,17 @@ class ProxiedOperator:
 
     def stop(self) -> None:
         """SIGTERM; one that was only just started may not have learnt yet how to end in good order."""
+        if not self.stop_unless_killed():
+            raise TestbedError(f"told to stop, it was killed; the end of {self.log_file}:\n{self.tail()}")
+
+    def stop_unless_killed(self) -> bool:
+        """SIGTERM; returns whether it ended. One that a fault killed at its last write runs again."""
         code = self._end(SIGTERM)
-        if code not in {0, -SIGTERM}:
+        if code == -SIGKILL:
+            self._revive()
+        elif code not in {0, -SIGTERM}:
             raise TestbedError(f"told to stop, it ended with {code}; the end of {self.log_file}:\n{self.tail()}")
+        return code != -SIGKILL
 
     def wait_ended(self) -> int:
         """Wait for an end that it decides on itself, and return its exit code."""
@@ -145,6 +151,11 @@ class ProxiedOperator:
     def tail(self) -> str:
         """The end of its log."""
         return last_words(self.log_file, TAIL) if self.log_file.exists() else ""
+
+    def _revive(self) -> None:
+        self.proxy.clear()  # one death is enough
+        self.killed_at.append(time.monotonic())
+        self.start()
 
     def _end(self, signal: int) -> int:
         if self._child is None:

@@ -159,9 +159,11 @@ class Laboratory:
             play(world)
             if not operator.killed_at:
                 _wait_quiet(operator)  # the last writes are events, which change nothing; they are crash points too
-            if outcome.point is not None:
-                world.until("the state of the undisturbed run", lambda: look() == wanted)
-            operator.stop()
+            is_over = False
+            while not is_over:  # twice if the last write, and with it the crash, came when the run seemed to be over
+                if outcome.point is not None:
+                    world.until("the state of the undisturbed run", lambda: look() == wanted)
+                is_over = operator.stop_unless_killed()
         finally:
             outcome.kills, outcome.writes = len(operator.killed_at), len(operator.writes())
             outcome.state = look()

@@ -92,7 +92,10 @@ def _break(cluster: Cluster, namespace: str, out: Path) -> None:
     time.sleep(2)
     faults.restart("kube-apiserver")
     time.sleep(3)
-    old = cluster.api.get(pod)["metadata"]["uid"]
+    found = cluster.api.get(pod)
+    old = found["metadata"]["uid"]
+    if found["status"]["phase"] != "Running":  # it would not be replaced
+        raise RuntimeError(f"{REPLACED} has printed all its lines before it could be deleted: the machine is too busy")
     # Python as the first process of a container ignores SIGTERM, and would print to its end in the usual half minute.
     flags = (f"--namespace={namespace}", "--grace-period=1", "--wait=false")
     cluster.kubectl("delete", "pod", f"talk-{REPLACED}", *flags)

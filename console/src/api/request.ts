@@ -19,6 +19,7 @@ export async function problemOf(answer: Response): Promise<RequestError> {
     why: `the server answered ${answer.status}`,
     next: "Try again.",
     request: "",
+    fields: [],
   };
   try {
     const found = (await answer.json()) as Partial<Problem>;
@@ -41,6 +42,17 @@ export async function change(method: "POST" | "DELETE", path: string, body?: unk
     body: body === undefined ? null : JSON.stringify(body),
   });
   if (!answer.ok) throw await problemOf(answer);
+}
+
+/** Change something, and return what came of it. */
+export async function post<T>(path: string, body: unknown): Promise<T> {
+  const answer = await fetch(path, {
+    method: "POST",
+    headers: { Accept: "application/json", "Content-Type": "application/json", ...MARK },
+    body: JSON.stringify(body),
+  });
+  if (!answer.ok) throw await problemOf(answer);
+  return (await answer.json()) as T;
 }
 
 /** The address of a job in the API; the same parts make up its address in the browser. */

@@ -81,6 +81,7 @@ export interface EventRow {
 /** One job. A part that the caller may not see is empty and named in `missing`. */
 export interface JobPage {
   readonly job: JobRow;
+  readonly suspended: boolean;
   readonly reason: string;
   readonly conditions: readonly Condition[];
   readonly pods: readonly PodRow[];
@@ -103,6 +104,7 @@ export interface Problem {
   readonly why: string;
   readonly next: string;
   readonly request: string;
+  readonly fields: readonly FieldProblem[];
 }
 
 /** One resource: millicores, bytes or GPUs. What is not known is null, never 0. */
@@ -386,4 +388,54 @@ export interface CronList {
   readonly rows: readonly CronRow[];
   readonly more: number;
   readonly missing: readonly Missing[];
+}
+
+/** Something that a person could do with an object. */
+export interface ActionRow {
+  readonly name: string;
+  readonly missing: Missing | null;
+}
+
+/** What could be done with an object, whether it makes sense now or not. */
+export interface ActionList {
+  readonly rows: readonly ActionRow[];
+}
+
+/** What an action has changed or made; the operator does the rest, and pages show what comes of it. */
+export interface Done {
+  readonly namespace: string;
+  readonly kind: string;
+  readonly name: string;
+}
+
+/** What is wrong with one field of an object, as the API server says it. */
+export interface FieldProblem {
+  readonly field: string;
+  readonly message: string;
+}
+
+/** A role of a kind of jobs. */
+export interface RoleRow {
+  readonly name: string;
+  readonly required: boolean;
+  readonly atMost: number | null;
+}
+
+/** A kind of jobs, as a form needs it. */
+export interface KindRow {
+  readonly kind: string;
+  readonly apiVersion: string;
+  readonly replicasField: string;
+  readonly container: string;
+  readonly roles: readonly RoleRow[];
+}
+
+/** The kinds of jobs. */
+export interface KindList {
+  readonly rows: readonly KindRow[];
+}
+
+/** An object as people write it. */
+export interface Manifest {
+  readonly json: string;
 }

@@ -1,5 +1,6 @@
 import { useParams } from "@tanstack/react-router";
 import type { CronRow } from "../api/wire";
+import { CronActions } from "../parts/cron-actions";
 import { CronState, Runs, runTone } from "../parts/cron-parts";
 import { Crumbs } from "../parts/crumbs";
 import { JobLink } from "../parts/job-link";
@@ -42,6 +43,7 @@ function Content({ cron }: { cron: CronRow }) {
         <h1>{cron.name}</h1>
         <CronState row={cron} />
       </div>
+      <CronActions cron={cron} />
       <dl className="card facts">
         {facts.map(({ title, value }) => (
           <div key={title}>

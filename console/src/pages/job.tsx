@@ -4,6 +4,7 @@ import type { ReactNode } from "react";
 import { get, jobPath } from "../api/request";
 import type { Condition, EventRow, JobPage, Missing, PodRow } from "../api/wire";
 import { Icon } from "../parts/icon";
+import { JobActions } from "../parts/job-actions";
 import { LogView } from "../parts/log";
 import { Ready } from "../parts/ready";
 import { State } from "../parts/state";
@@ -65,6 +66,7 @@ export function Job() {
           </span>
         </div>
       </div>
+      <JobActions page={data} />
       {error !== null ? (
         <div className="card" role="alert">
           <Trouble error={error} retry={() => void refetch()} />

@@ -1,7 +1,10 @@
 import { Link, useParams } from "@tanstack/react-router";
+import type { ReactNode } from "react";
 import type { PredictorRow, ServiceRow, StepRow } from "../api/wire";
+import { useActions } from "../parts/act";
 import { Crumbs } from "../parts/crumbs";
 import { address, PageQuery } from "../parts/page-query";
+import { RolloutActions, WeightActions } from "../parts/service-actions";
 import { colour, ServiceState, Shares } from "../parts/service-parts";
 import { useNow } from "../session";
 import { figure, moment } from "../text/format";
@@ -21,6 +24,7 @@ export function Service() {
 
 function Content({ service }: { service: ServiceRow }) {
   const now = useNow(10_000);
+  const actions = useActions(address("services", service.namespace, service.name));
   const rollouts = service.predictors.filter((one) => one.rollout !== null && one.rollout.phase !== "Stable");
   return (
     <>
@@ -31,11 +35,14 @@ function Content({ service }: { service: ServiceRow }) {
         {service.endpoint === "" ? null : <code>{service.endpoint}</code>}
       </div>
       {rollouts.map((one) => (
-        <Rollout key={one.name} one={one} steps={service.steps} now={now} />
+        <Rollout key={one.name} one={one} steps={service.steps} now={now}>
+          <RolloutActions service={service} one={one} rows={actions} />
+        </Rollout>
       ))}
       <section className="card">
         <header className="cardhead">
           <h2>Traffic</h2>
+          <WeightActions service={service} rows={actions} />
         </header>
         <div className="inset">
           <Shares predictors={service.predictors} />
@@ -88,7 +95,7 @@ function Content({ service }: { service: ServiceRow }) {
   );
 }
 
-function Rollout({ one, steps, now }: { one: PredictorRow; steps: readonly StepRow[]; now: number }) {
+function Rollout({ one, steps, now, children }: { one: PredictorRow; steps: readonly StepRow[]; now: number; children: ReactNode }) {
   const { rollout } = one;
   if (rollout === null) return null;
   const active = underWay(one);
@@ -122,6 +129,7 @@ function Rollout({ one, steps, now }: { one: PredictorRow; steps: readonly StepR
           {rollout.message}
         </p>
       )}
+      {children}
     </section>
   );
 }

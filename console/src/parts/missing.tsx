@@ -1,14 +1,13 @@
 import type { Missing } from "../api/wire";
+import { rightWords } from "../text/actions";
 import { Notice } from "./trouble";
-
-const right = ({ verb, resource, namespace }: Missing): string => `${verb} ${resource}${namespace === "" ? "" : ` in ${namespace}`}`;
 
 /** Under a list: what is hidden, and which rights would show it. */
 export function MissingNote({ missing }: { missing: readonly Missing[] }) {
   if (missing.length === 0) return null;
   return (
     <p className="note">
-      Some of it is hidden from you. Rights that are missing, in all namespaces or in some: <code>{missing.map(right).join(", ")}</code>
+      Some of it is hidden from you. Rights that are missing, in all namespaces or in some: <code>{missing.map(rightWords).join(", ")}</code>
     </p>
   );
 }
@@ -18,7 +17,7 @@ export function Hidden({ missing, what }: { missing: readonly Missing[]; what: s
   return (
     <Notice icon="lock" title={`${what} are hidden from you.`}>
       <p>
-        The right to <code>{missing.map(right).join(", ")}</code> is missing. An administrator can give it: the role view has it, except for what belongs
+        The right to <code>{missing.map(rightWords).join(", ")}</code> is missing. An administrator can give it: the role view has it, except for what belongs
         to the whole cluster.
       </p>
     </Notice>

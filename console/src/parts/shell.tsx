@@ -43,6 +43,10 @@ export function Shell({ session }: { session: Session }) {
             <LiveDot />
           </span>
           <span className="grow" />
+          <Link className="button" to="/submit">
+            <Icon name="plus" small />
+            Submit
+          </Link>
           <button className="button icon-only" onClick={flip} aria-label={theme === "dark" ? "Light colours" : "Dark colours"}>
             <Icon name={theme === "dark" ? "sun" : "moon"} small />
           </button>

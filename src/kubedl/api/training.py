@@ -12,6 +12,7 @@ from msgspec import Meta
 from kubedl.api.cachebackend import CacheBackendSpec
 from kubedl.api.conditions import Conditions
 from kubedl.api.cron import CronPolicy
+from kubedl.api.elastic import Elastic, ElasticStatus
 from kubedl.api.model import ModelOutput
 from kubedl.api.placement import Placement
 from kubedl.api.training_addons import CodeSource, TensorBoard
@@ -172,6 +173,16 @@ class JobSpec(Record, frozen=True):
             "connect to the address of the node and the port. The annotation kubedl.io/network-mode: host means Host."
         ),
     ] = None
+    elastic: (
+        Annotated[
+            Elastic,
+            Meta(
+                description="Resize the job while it runs: replicas of the role Worker may be edited between these "
+                "bounds, and pods are added or removed without a restart of the others. PyTorchJob with torchrun only."
+            ),
+        ]
+        | None
+    ) = None
     cache_backend: (
         Annotated[
             CacheBackendSpec,
@@ -252,6 +263,9 @@ class JobStatus(Record, frozen=True):
     ] = ""
     network_mode: Annotated[
         HostNetworkMode | None, Meta(description="The networkMode with which the job was started, if not Pod.")
+    ] = None
+    elastic: Annotated[
+        ElasticStatus | None, Meta(description="Who trains, if the job can be resized while it runs.")
     ] = None
     code_revision: Annotated[str, Meta(description="The git commit that all replicas run, if codeSource is set.")] = ""
     observed_generation: Annotated[int, Meta(description="The generation of the spec that this status describes.")] = 0

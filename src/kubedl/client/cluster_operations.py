@@ -9,6 +9,7 @@ from kubedl.client.objects import ObjectOperations
 from kubedl.kube.errors import ApiError, NotFoundError
 
 if TYPE_CHECKING:
+    from kubedl.client.crons import CronOperations
     from kubedl.client.history_database import HistoryDatabase
     from kubedl.client.history_operations import HistoryOperations
     from kubedl.client.models import ModelOperations
@@ -30,9 +31,13 @@ class ClusterOperations:
         *,
         use_history: bool = False,
         history_database: "HistoryDatabase | None" = None,
+        kinds: tuple[JobKind, ...] = (),
     ) -> None:
-        """`job_kind` is the kind of jobs that are made from functions, unless one is named."""
-        self._cluster = Cluster(calls)
+        """`job_kind` is the kind of jobs that are made from functions, unless one is named.
+
+        `kinds` are kinds of jobs that the server is known to have; without any, it is asked.
+        """
+        self._cluster = Cluster(calls, kinds)
         self.namespace = namespace or calls.credentials.namespace
         self.job_kind = job_kind
         self._use_history = use_history
@@ -64,6 +69,13 @@ class ClusterOperations:
         from kubedl.client.services import ServiceOperations  # noqa: PLC0415 - commands about jobs need none
 
         return ServiceOperations(self._cluster, self.namespace)
+
+    @property
+    def crons(self) -> "CronOperations":
+        """Return the crons of the namespace."""
+        from kubedl.client.crons import CronOperations  # noqa: PLC0415 - commands about jobs need none
+
+        return CronOperations(self._cluster, self.namespace)
 
     @property
     def queues(self) -> "QueueOperations":

@@ -21,10 +21,10 @@ INSTALL = "install KubeDL (docs/operations/install.md), or choose another --cont
 class Cluster:
     """A server, the kinds of jobs that it has, and its jobs by name."""
 
-    def __init__(self, client: Calls) -> None:
+    def __init__(self, client: Calls, kinds: tuple[JobKind, ...] = ()) -> None:
         self.client = client
         self._cache = KindCache(client.credentials.server)
-        self._kinds: tuple[JobKind, ...] = ()
+        self._kinds = kinds
 
     async def call(self, method: str, path: str, what: str, *, params: Mapping[str, str]) -> bytes:
         """Send a request; `what` completes "cannot …" if it fails."""

@@ -79,11 +79,16 @@ class JobOperations(ClusterOperations):
         full = f"{job_kind}/{name}" if job_kind and "/" not in name else name
         return await self._cluster.find(full, namespace or self.namespace)
 
-    async def create_manifest(self, job: Mapping[str, Any], namespace: str | None = None, *, dry_run: bool) -> Job:
-        """Create a job from its manifest. Raises AlreadyExists, Invalid or Forbidden."""
+    async def create_manifest(
+        self, job: Mapping[str, Any], namespace: str | None = None, *, dry_run: bool, strict: bool = False
+    ) -> Job:
+        """Create a job from its manifest. Raises AlreadyExists, Invalid or Forbidden.
+
+        With `strict`, the server refuses fields that it does not know, and keys that are given twice.
+        """
         place = namespace or job["metadata"].get("namespace") or self.namespace
         kind, name = await self._cluster.kind(job["kind"]), job["metadata"]["name"]
-        params = {"dryRun": "All"} if dry_run else {}
+        params = ({"dryRun": "All"} if dry_run else {}) | ({"fieldValidation": "Strict"} if strict else {})
         try:
             answer = await self._cluster.client.call("POST", kind.path(place), params=params, body=job)
         except AlreadyExistsError as error:
@@ -92,9 +97,15 @@ class JobOperations(ClusterOperations):
             raise self._cluster.failed(error, f"create {job['kind'].lower()}/{name}") from error
         return Job.of(self._cluster.decode(answer, dict))
 
-    async def delete_job(self, name: str, namespace: str | None = None, job_kind: str | None = None) -> Job:
-        """Delete a job, and with it its pods. Returns its last state."""
+    async def delete_job(
+        self, name: str, namespace: str | None = None, job_kind: str | None = None, *, uid: str | None = None
+    ) -> Job:
+        """Delete a job, and with it its pods. Returns its last state.
+
+        With `uid`, only that job: raises Conflict if another one has its name now.
+        """
         kind, job = await self._find(name, namespace, job_kind)
+        _check_uid(job, uid)
         body = {"propagationPolicy": "Background", "preconditions": {"uid": job.uid}}
         try:
             await self._cluster.client.call("DELETE", kind.path(job.namespace, job.name), body=body)
@@ -102,13 +113,13 @@ class JobOperations(ClusterOperations):
             raise self._cluster.failed(error, f"delete {job}") from error
         return job
 
-    async def suspend_job(self, name: str, *, namespace: str | None = None) -> Job:
-        """Delete the pods of a job and keep the job."""
-        return await self._change(name, namespace, {"spec": {"suspend": True}})
+    async def suspend_job(self, name: str, *, namespace: str | None = None, uid: str | None = None) -> Job:
+        """Delete the pods of a job and keep the job. With `uid`, raises Conflict if another one has its name now."""
+        return await self._change(name, namespace, {"spec": {"suspend": True}}, uid)
 
-    async def resume_job(self, name: str, *, namespace: str | None = None) -> Job:
-        """Start a suspended job."""
-        return await self._change(name, namespace, {"spec": {"suspend": False}})
+    async def resume_job(self, name: str, *, namespace: str | None = None, uid: str | None = None) -> Job:
+        """Start a suspended job. With `uid`, raises Conflict if another one has its name now."""
+        return await self._change(name, namespace, {"spec": {"suspend": False}}, uid)
 
     async def update_job(self, job: Job | Mapping[str, Any]) -> Job:
         """Replace spec, labels and annotations of a job by those of a copy that was read and changed.
@@ -130,8 +141,9 @@ class JobOperations(ClusterOperations):
             raise self._cluster.failed(error, f"change {current}") from error
         return Job.of(self._cluster.decode(answer, dict))
 
-    async def _change(self, name: str, namespace: str | None, change: Mapping[str, Any]) -> Job:
+    async def _change(self, name: str, namespace: str | None, change: Mapping[str, Any], uid: str | None = None) -> Job:
         kind, job = await self._find(name, namespace)
+        _check_uid(job, uid)
         return await self._patch(kind, job, change)
 
     async def _patch(self, kind: JobKind, job: Job, change: Mapping[str, Any]) -> Job:
@@ -155,3 +167,9 @@ class JobOperations(ClusterOperations):
             "a name is free again when its job is deleted",
             (f"--name {name}-2", f"kubedl get {name}", f"kubedl delete {name}"),
         )
+
+
+def _check_uid(job: Job, uid: str | None) -> None:
+    """Refuse a job that came after the one that is meant."""
+    if uid not in (None, job.uid):
+        raise Conflict(f"{job} is not changed", "it is another job of the same name", ("look at it again",))

@@ -15,38 +15,8 @@ from kubedl.kube.sync_credentials import SyncCredentials
 T = TypeVar("T")
 
 
-class LoopCalls:
-    """Requests of one event loop. `sync` is for what stays in threads: the rules of `why`."""
-
-    def __init__(self, client: SyncClient) -> None:
-        self.sync = client
-        self._client = LoopClient(client)
-
-    @property
-    def credentials(self) -> SyncCredentials:
-        """Return where the server is, and who calls."""
-        return self.sync.credentials
-
-    async def call(
-        self,
-        method: str,
-        path: str,
-        *,
-        params: Mapping[str, str] = NO_PARAMS,
-        body: object = None,
-        accept: str = JSON,
-        content: str = JSON,
-    ) -> bytes:
-        """Send a request and return the body of a successful response."""
-        return await self._client.call(method, path, params=params, body=body, accept=accept, content=content)
-
-    @asynccontextmanager
-    async def stream(
-        self, path: str, params: Mapping[str, str], silence: float | None, accept: str = ANY
-    ) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Open a response that goes on: its lines."""
-        async with self._client.stream(path, params, silence, accept) as lines:
-            yield lines
+class LoopWaiting:
+    """How an operation waits in an event loop, whatever sends its requests."""
 
     async def together(self, operations: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
         """Return the results in order, of a few at a time."""
@@ -87,6 +57,40 @@ class LoopCalls:
     def monitor(self) -> Monitor:
         """Return a condition."""
         return _Condition()
+
+
+class LoopCalls(LoopWaiting):
+    """Requests of one event loop. `sync` is for what stays in threads: the rules of `why`."""
+
+    def __init__(self, client: SyncClient) -> None:
+        self.sync = client
+        self._client = LoopClient(client)
+
+    @property
+    def credentials(self) -> SyncCredentials:
+        """Return where the server is, and who calls."""
+        return self.sync.credentials
+
+    async def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, str] = NO_PARAMS,
+        body: object = None,
+        accept: str = JSON,
+        content: str = JSON,
+    ) -> bytes:
+        """Send a request and return the body of a successful response."""
+        return await self._client.call(method, path, params=params, body=body, accept=accept, content=content)
+
+    @asynccontextmanager
+    async def stream(
+        self, path: str, params: Mapping[str, str], silence: float | None, accept: str = ANY
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
+        """Open a response that goes on: its lines."""
+        async with self._client.stream(path, params, silence, accept) as lines:
+            yield lines
 
     async def close(self) -> None:
         """Close the connections that nobody uses."""

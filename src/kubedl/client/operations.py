@@ -39,11 +39,16 @@ class Operations(CodeOperations):
         place = namespace or manifest["metadata"].get("namespace") or self.namespace
         return await apply(self._cluster, manifest, place, force=force, dry_run=dry_run)
 
-    async def create_free_job(self, manifests: Iterable[dict[str, Any]], *, dry_run: bool = False) -> Job:
-        """Create the first of these jobs whose name is free. Code that it mounts is given to it, too."""
+    async def create_free_job(
+        self, manifests: Iterable[dict[str, Any]], *, dry_run: bool = False, strict: bool = False
+    ) -> Job:
+        """Create the first of these jobs whose name is free. Code that it mounts is given to it, too.
+
+        With `strict`, the server refuses fields that it does not know.
+        """
         from kubedl.client.rerunning import create_free  # noqa: PLC0415
 
-        return await create_free(self, manifests, dry_run=dry_run)
+        return await create_free(self, manifests, dry_run=dry_run, strict=strict)
 
     async def replace_job(self, job: Job, manifest: dict[str, Any]) -> Job:
         """Delete a job, and create another one of its name. Code that was sent with it is kept for the new one."""

@@ -202,11 +202,12 @@ class ReplicaOperations(JobOperations):
     ) -> Job:
         """Change the number of workers; where a Master trains too, it is one of them.
 
-        A job that runs is suspended, changed and resumed: its pods start anew. Raises WaitTimeout if they do not end.
+        An elastic job is resized in place. Any other that runs is suspended, changed and resumed: its pods start anew.
+        Raises WaitTimeout if they do not end.
         """
         kind, job = await self._find(name, namespace)
         change = scaling.change(job, workers)
-        if job.spec.get("suspend") or job.is_finished:
+        if scaling.is_in_place(job):
             return await self._patch(kind, job, {"spec": change})
         full = f"{kind.word}/{job.name}"
         await self._patch(kind, job, {"spec": {"suspend": True}})

@@ -65,13 +65,13 @@ def unlikely_name(job: Job) -> str:
 
 
 async def create_free(
-    operations: "ReplicaOperations", manifests: Iterable[dict[str, Any]], *, dry_run: bool = False
+    operations: "ReplicaOperations", manifests: Iterable[dict[str, Any]], *, dry_run: bool = False, strict: bool = False
 ) -> Job:
     """Create the first job whose name is free."""
     taken: AlreadyExists | None = None
     for manifest in itertools.islice(manifests, MOST_NAMES):
         try:
-            return await _create(operations, manifest, dry_run=dry_run)
+            return await _create(operations, manifest, dry_run=dry_run, strict=strict)
         except AlreadyExists as error:
             taken = error
     raise taken or AssertionError("there is at least one name")
@@ -90,8 +90,10 @@ async def replace(operations: "ReplicaOperations", job: Job, manifest: dict[str,
     return await _create(operations, manifest)
 
 
-async def _create(operations: "ReplicaOperations", manifest: dict[str, Any], *, dry_run: bool = False) -> Job:
-    job = await operations.create_manifest(manifest, dry_run=dry_run)
+async def _create(
+    operations: "ReplicaOperations", manifest: dict[str, Any], *, dry_run: bool = False, strict: bool = False
+) -> Job:
+    job = await operations.create_manifest(manifest, dry_run=dry_run, strict=strict)
     if not dry_run:
         for name in _files(manifest):
             await _own(operations, job.namespace, name, job)

@@ -16,6 +16,11 @@ def count(job: Job) -> int:
     return replicas.get(WORKER.lower(), 0) + led
 
 
+def is_in_place(job: Job) -> bool:
+    """Return whether the job can be resized without a restart of its pods: it is elastic, or has none."""
+    return bool(job.spec.get("elastic") or job.spec.get("suspend") or job.is_finished)
+
+
 def change(job: Job, workers: int) -> dict[str, Any]:
     """Return the change of the spec that gives a job so many workers."""
     if job.is_finished:

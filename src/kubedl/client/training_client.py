@@ -10,6 +10,7 @@ from kubedl.client.objects import Objects
 from kubedl.client.operations import Operations
 
 if TYPE_CHECKING:
+    from kubedl.client.crons import Crons
     from kubedl.client.history_database import HistoryDatabase
     from kubedl.client.history_operations import History
     from kubedl.client.job_view import JobView
@@ -116,6 +117,13 @@ class TrainingClient:
         from kubedl.client.services import Services  # noqa: PLC0415 - commands about jobs need none
 
         return Services(self._operations.services)
+
+    @property
+    def crons(self) -> "Crons":
+        """Return the crons of the namespace."""
+        from kubedl.client.crons import Crons  # noqa: PLC0415 - commands about jobs need none
+
+        return Crons(self._operations.crons)
 
     @property
     def queues(self) -> "Queues":

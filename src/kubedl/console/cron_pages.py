@@ -36,11 +36,15 @@ class CronPages:
 
     async def cron(self, caller: Caller, key: ObjectKey) -> CronRow:
         """Return one Cron."""
+        return await self._row(caller, await self.visible(caller, key))
+
+    async def visible(self, caller: Caller, key: ObjectKey) -> ShownCron:
+        """Return a Cron. One that the person may not see is refused alike, whether it exists or not."""
         await self.listing.insist(caller, CRONS, key.namespace)
         found = self.listing.stores.crons.get(key)
         if found is None:
             raise RefusalError(404, f"no Cron {key}", "it does not exist, or was deleted", "Look in the list of crons.")
-        return await self._row(caller, found)
+        return found
 
     async def _row(self, caller: Caller, cron: ShownCron) -> CronRow:
         spec, status, meta = cron.spec, cron.status, cron.metadata

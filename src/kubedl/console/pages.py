@@ -95,6 +95,7 @@ class Pages:
         events = self.stores.events_about(job, about) if sees_events else []
         return JobPage(
             job=job_row(job_resources()[kind].kind, job, WHOLE),
+            suspended=job.spec.suspend,
             reason=job.status.reason,
             conditions=condition_rows(job),
             pods=pod_rows(pods, self.now()) if sees_pods else (),

@@ -1,23 +1,27 @@
 """Errors as people read them: what failed, why, and what to do next. Pure."""
 
 import shlex
+from collections.abc import Sequence
 
 import msgspec
 
 from kubedl.console.wire import Problem
+from kubedl.console.wire_base import FieldProblem
 from kubedl.kube.errors import ApiError, ForbiddenError, NotFoundError, UnauthorizedError
 
 
 class RefusalError(Exception):
     """A request is answered with an error."""
 
-    def __init__(self, status: int, what: str, why: str, next_step: str) -> None:
+    def __init__(self, status: int, what: str, why: str, next_step: str, fields: Sequence[FieldProblem] = ()) -> None:
         super().__init__(f"{what}: {why}")
-        self.status, self.what, self.why, self.next_step = status, what, why, next_step
+        self.status, self.what, self.why, self.next_step, self.fields = status, what, why, next_step, fields
 
     def body(self, request: str) -> bytes:
         """Return the answer's body."""
-        return msgspec.json.encode(Problem(what=self.what, why=self.why, next=self.next_step, request=request))
+        return msgspec.json.encode(
+            Problem(what=self.what, why=self.why, next=self.next_step, request=request, fields=self.fields)
+        )
 
 
 def signed_out() -> RefusalError:

@@ -17,7 +17,8 @@ def _text(request: web.Request, name: str) -> str:
     return request.query.get(name, "")[:LONGEST]
 
 
-def _key(request: web.Request) -> ObjectKey:
+def key_of(request: web.Request) -> ObjectKey:
+    """Return namespace and name in an address."""
     return ObjectKey(request.match_info["namespace"], request.match_info["name"])
 
 
@@ -27,9 +28,9 @@ ROUTES: Mapping[str, Answer] = {
     "nodes/{name}": lambda pages, caller, request: pages.of_nodes.node(caller, request.match_info["name"]),
     "queues": lambda pages, caller, _: pages.of_queues.queues(caller),
     "models": lambda pages, caller, request: pages.of_models.models(caller, _text(request, "q")),
-    "models/{namespace}/{name}": lambda pages, caller, request: pages.of_models.model(caller, _key(request)),
+    "models/{namespace}/{name}": lambda pages, caller, request: pages.of_models.model(caller, key_of(request)),
     "services": lambda pages, caller, request: pages.of_services.services(caller, _text(request, "q")),
-    "services/{namespace}/{name}": lambda pages, caller, request: pages.of_services.service(caller, _key(request)),
+    "services/{namespace}/{name}": lambda pages, caller, request: pages.of_services.service(caller, key_of(request)),
     "crons": lambda pages, caller, request: pages.of_crons.crons(caller, _text(request, "q")),
-    "crons/{namespace}/{name}": lambda pages, caller, request: pages.of_crons.cron(caller, _key(request)),
+    "crons/{namespace}/{name}": lambda pages, caller, request: pages.of_crons.cron(caller, key_of(request)),
 }

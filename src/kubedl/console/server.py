@@ -17,14 +17,16 @@ from kubedl.console.assets import Assets
 from kubedl.console.pages import Pages
 from kubedl.console.people import Caller
 from kubedl.console.problems import RefusalError, from_api, signed_out
-from kubedl.console.routes import ROUTES, Answer
+from kubedl.console.routes import ROUTES, Answer, key_of
 from kubedl.console.stream import Stream
+from kubedl.console.submit_routes import KINDS, SUBMISSIONS
 from kubedl.console.wire import Session, SignIn
 from kubedl.console.wire_base import Wire
+from kubedl.console.write_routes import ACTIONS, WRITES
 from kubedl.kube.errors import ApiError
 from kubedl.kube.types.meta import ObjectKey
 
-LARGEST_BODY = 64 * 1024
+LARGEST_BODY = 512 * 1024  # a manifest has at most 64 KiB; each byte may be six in JSON
 LARGEST_HEADER = 32 * 1024  # a proxy sends tokens and cookies of its own
 COMPRESS_FROM = 4096  # bytes
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -57,8 +59,10 @@ class Console:
         add.add_get("/api/v1/stream", self._stream)
         add.add_get(job, self._job)
         add.add_get(f"{job}/logs/{{pod}}", self._log)
-        for path, answer in ROUTES.items():
+        for path, answer in {**ROUTES, **ACTIONS, **KINDS}.items():
             add.add_get(f"/api/v1/{path}", partial(self._answer, answer))
+        for path, answer in {**WRITES, **SUBMISSIONS}.items():
+            add.add_post(f"/api/v1/{path}", partial(self._answer, answer))
         add.add_get("/assets/{name}", self._asset)
         add.add_get("/{path:.*}", self._page)
         return application
@@ -78,9 +82,8 @@ class Console:
             log.warning("the API server failed", path=request.path, error=str(error), request=request[REQUEST])
             answer = _refused(request, from_api(error, "the request failed"))
         except web.HTTPException as error:
-            answer = _refused(
-                request, RefusalError(error.status, "request refused", error.reason, "Check the address.")
-            )
+            step = "Send less." if error.status == 413 else "Check the address."
+            answer = _refused(request, RefusalError(error.status, "request refused", error.reason, step))
         if not answer.prepared:
             answer.headers.update(safety.FIXED)
         return answer
@@ -115,7 +118,7 @@ class Console:
 
     async def _job(self, request: web.Request) -> web.Response:
         caller = await self._caller(request)
-        return _json(request, await self.pages.job(caller, request.match_info["kind"], _key(request)))
+        return _json(request, await self.pages.job(caller, request.match_info["kind"], key_of(request)))
 
     async def _answer(self, answer: Answer, request: web.Request) -> web.Response:
         return _json(request, await answer(self.pages, await self._caller(request), request))
@@ -132,7 +135,7 @@ class Console:
         return await _streamed(request, "text/event-stream", stream.events(request.headers.get("Last-Event-ID", "")))
 
     async def _log(self, request: web.Request) -> web.StreamResponse:
-        caller, kind, key = await self._caller(request), request.match_info["kind"], _key(request)
+        caller, kind, key = await self._caller(request), request.match_info["kind"], key_of(request)
         job = await self.pages.visible_job(caller, kind, key)
         name, query = request.match_info["pod"], request.query
         pod = next((one for one in self.pages.pods_of(job) if one.metadata.name == name), None)
@@ -206,10 +209,6 @@ def _refused(request: web.Request, refusal: RefusalError) -> web.Response:
     headers = {"Cache-Control": "no-store"}
     body = refusal.body(request[REQUEST])
     return web.Response(status=refusal.status, body=body, content_type="application/json", headers=headers)
-
-
-def _key(request: web.Request) -> ObjectKey:
-    return ObjectKey(request.match_info["namespace"], request.match_info["name"])
 
 
 def _port(request: web.Request) -> int:

@@ -34,13 +34,17 @@ class ServicePages:
 
     async def service(self, caller: Caller, key: ObjectKey) -> ServiceRow:
         """Return one service."""
+        return await self._row(caller, await self.visible(caller, key))
+
+    async def visible(self, caller: Caller, key: ObjectKey) -> ShownInference:
+        """Return a service. One that the person may not see is refused alike, whether it exists or not."""
         await self.listing.insist(caller, INFERENCES, key.namespace)
         found = self.listing.stores.inferences.get(key)
         if found is None:
             raise RefusalError(
                 404, f"no Inference {key}", "it does not exist, or was deleted", "Look in the list of services."
             )
-        return await self._row(caller, found)
+        return found
 
     async def _row(self, caller: Caller, service: ShownInference) -> ServiceRow:
         spec, status, meta = service.spec, service.status, service.metadata

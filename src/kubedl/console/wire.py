@@ -5,7 +5,8 @@ from datetime import datetime
 
 import msgspec
 
-from kubedl.console.wire_base import Missing, Wire
+from kubedl.console.wire_actions import ActionList, ActionRow, Done
+from kubedl.console.wire_base import FieldProblem, Missing, Wire
 from kubedl.console.wire_crons import CronList, CronRow, RunRow
 from kubedl.console.wire_models import (
     ModelList,
@@ -21,6 +22,7 @@ from kubedl.console.wire_models import (
 )
 from kubedl.console.wire_nodes import Capacity, Holder, NodeList, NodePage, NodePod, NodeRow, NodeStateRow, Share
 from kubedl.console.wire_queues import ClusterQueueRow, LocalQueueRow, QueueList, Quota, WaitingRow
+from kubedl.console.wire_submit import KindList, KindRow, Manifest, RoleRow
 
 
 class JobRow(Wire, frozen=True):
@@ -105,6 +107,7 @@ class JobPage(Wire, frozen=True):
     """One job. A part that the caller may not see is empty and named in `missing`."""
 
     job: JobRow
+    suspended: bool  # as its spec wants it; a queue may want it too
     reason: str
     conditions: Sequence[Condition]
     pods: Sequence[PodRow]
@@ -129,6 +132,7 @@ class Problem(Wire, frozen=True):
     why: str
     next: str
     request: str  # in the server's log too
+    fields: Sequence[FieldProblem]  # of an object that was refused; a line of text has the field `line 3`
 
 
 class SignIn(msgspec.Struct, frozen=True):
@@ -176,6 +180,14 @@ ANSWERS: tuple[type[msgspec.Struct], ...] = (
     RunRow,
     CronRow,
     CronList,
+    ActionRow,
+    ActionList,
+    Done,
+    FieldProblem,
+    RoleRow,
+    KindRow,
+    KindList,
+    Manifest,
 )
 # What a list of encoded values holds.
 ENCODED: dict[tuple[type[msgspec.Struct], str], type[msgspec.Struct]] = {

@@ -70,13 +70,14 @@ class Client:
         on_request: OnRequest = lambda *_: None,  # called for each request: verb, resource, result, seconds
         before_write: Permit = lambda: None,
         sockets: int = 64,
+        agent: str = NAME,
     ) -> None:
         self.namespace = credentials.namespace
         self._credentials = credentials
         self._limiter = limiter or RateLimiter(0, 0)
         self._on_request = on_request
         self._before_write = before_write
-        headers = f"Accept: application/json\r\nUser-Agent: {NAME}\r\n"
+        headers = f"Accept: application/json\r\nUser-Agent: {agent}\r\n"
         self._pool = Pool(credentials.server, credentials.tls, headers, sockets)
 
     async def close(self) -> None:

@@ -23,6 +23,7 @@ from kubedl.training import blocked, creation, labels, model_version, replica_st
 from kubedl.training.addons import registry
 from kubedl.training.blocked import Refusal
 from kubedl.training.creation_backoff import CreationBackoff
+from kubedl.training.elastic import resizing
 from kubedl.training.gang.assignment import job_of
 from kubedl.training.gang.retries import GangRetries
 from kubedl.training.informers import Informers
@@ -128,14 +129,15 @@ class JobController:
         queue = observe_queue(job, owned, settings, self._informers)
         if queue is not None:
             apply_counts(job, queue)
+        gone = self._informers.pods.tombstones(OwnerKey.of_owner(resource))
+        deleted = tuple(self._as_terminating(pod) for pod in gone)
+        resizing.hold_size(job, self.kind.elastic_role, (*pods, *deleted))
         return Observed(
             kind=self.kind,
             job=job,
             pods=pods,
             others=others,
-            deleted=tuple(
-                self._as_terminating(pod) for pod in self._informers.pods.tombstones(OwnerKey.of_owner(resource))
-            ),
+            deleted=deleted,
             has_service=any(service.metadata.name == name for service in services),
             services=services,
             host_ports=self._informers.host_ports,

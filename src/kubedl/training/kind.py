@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from kubedl.api.training import GROUP, VERSION, CleanPodPolicy, RestartScope, TrainingJob
+from kubedl.api.validation.elastic import elastic_rules
 from kubedl.api.validation.policies import network_rules
 from kubedl.api.validation.training import job_columns, job_rules, number_rules
 from kubedl.kube.types.meta import Resource
@@ -45,6 +46,7 @@ class Kind(ABC):
     port_name: ClassVar[str]
     port: ClassVar[int]
     host_network: ClassVar[bool] = False  # whether `environment` uses `Job.endpoint` and `Job.address` throughout
+    elastic_role: ClassVar[str] = ""  # whose replicas may change while a job runs, if the framework can follow
     clean_pod_policy: ClassVar[CleanPodPolicy] = "Running"
     rules: ClassVar[tuple[Rule, ...]] = ()
     scale: ClassVar[Scale | None] = None
@@ -105,7 +107,8 @@ class Kind(ABC):
         required = [role.name for role in self.roles if role.required]
         bounds = {role.name: role.at_most for role in self.roles if role.at_most is not None}
         return (
-            *job_rules(place, list(order), container, order, self.container_field),
+            *job_rules(place, list(order), container, order, self.container_field, self.elastic_role),
             *number_rules(place, required, bounds),
             *network_rules(self.host_network, self.kind),
+            *elastic_rules(place, self.elastic_role, self.kind),
         )

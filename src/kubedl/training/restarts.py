@@ -17,7 +17,7 @@ from kubedl.training.job import Job, Replica
 from kubedl.training.kind import Kind
 from kubedl.training.observed import Observed, ObservedReplica
 from kubedl.training.plan import PlanBuilder
-from kubedl.training.policies import restart_backoff, success_policy
+from kubedl.training.policies import index_ranges, restart_backoff, success_policy
 from kubedl.training.policies.clean_pod_policy import ENDED
 from kubedl.training.policies.failure_policy import Failure, FailureClass, classify
 from kubedl.training.policies.root_cause import root_cause
@@ -175,7 +175,7 @@ def _failure(builder: PlanBuilder, seen: ObservedReplica) -> Failure | None:
         # The time of deletion is unknown. Counted from creation, pods that are deleted at once get a backoff.
         born = seen.gone.metadata.creation_timestamp or LONG_AGO
         return failure or Failure(replica, FailureClass.DISRUPTION, born, "was deleted")
-    if seen.pod is None and _was_complete(builder, replica.role):
+    if seen.pod is None and (_was_complete(builder, replica.role) or _was_member(builder, replica)):
         # Absence is weak evidence: the cache of a new leader may be behind the status it reads.
         builder.confirm.append(observed.job.pod_name(replica))
         return Failure(replica, FailureClass.DISRUPTION, LONG_AGO, "was deleted while no operator looked")
@@ -202,6 +202,14 @@ def _was_complete(builder: PlanBuilder, role: str) -> bool:
     """Return whether all pods of the role were created; then a missing one was deleted."""
     recorded = builder.observed.job.resource.status.replica_statuses.get(role, ReplicaStatus())
     return recorded.active + recorded.succeeded + recorded.failed >= builder.observed.job.count(role)
+
+
+def _was_member(builder: PlanBuilder, replica: Replica) -> bool:
+    """Return whether the replica of an elastic job trained: one that grows is not complete for a while."""
+    elastic = builder.observed.job.resource.status.elastic
+    if elastic is None or replica.role != builder.observed.kind.elastic_role:
+        return False
+    return replica.index in index_ranges.read(elastic.members)
 
 
 def _due(builder: PlanBuilder, failure: Failure, before: int) -> bool:
@@ -252,7 +260,12 @@ def _next_attempt_of_all(builder: PlanBuilder, replicas: list[ObservedReplica]) 
         role: msgspec.structs.replace(status, attempts={}, active=0, failed=0, succeeded=0, succeeded_indexes="")
         for role, status in statuses.items()
     }
-    builder.set(attempt=max(map(_highest, replicas)) + 1, replica_statuses=anew)
+    # Pods of replicas that were removed may still be there, and must not be taken for the new attempt.
+    removed = max((number for status in statuses.values() for number in status.attempts.values()), default=0)
+    attempt = max([builder.status.attempt + removed, *map(_highest, replicas)]) + 1
+    builder.set(attempt=attempt, replica_statuses=anew)
+    if builder.status.elastic is not None:
+        builder.set(elastic=msgspec.structs.replace(builder.status.elastic, members=""))
     builder.given_up = frozenset()
 
 

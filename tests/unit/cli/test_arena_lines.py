@@ -81,6 +81,16 @@ def test_a_job_that_runs_is_not_scaled_without_a_word(run: Run, api: ApiServer) 
     assert not any(call.method == "PATCH" for call in api.calls)
 
 
+def test_an_elastic_job_is_scaled_without_a_question(run: Run, api: ApiServer) -> None:
+    """Nobody starts anew."""
+    spec = {"pytorchReplicaSpecs": {"Worker": {"replicas": 3}}, "elastic": {"minReplicas": 1, "maxReplicas": 4}}
+    path = api.job("a", "pytorchjobs", spec=spec, status={"state": "Running"})
+    answer = run("scale", "a", "--workers", "2")
+    assert (answer.code, answer.out) == (0, "pytorchjob/a has 2 workers\n")
+    assert api.objects[path]["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] == 2
+    assert api.objects[path]["spec"].get("suspend") is None
+
+
 @pytest.mark.parametrize("flag", ["--script=x", "--retry=1", "--env=A=1"])
 def test_scripts_of_arena_are_refused(run: Run, api: ApiServer, flag: str) -> None:
     answer = run("scaleout", "etjob", "--name=a", flag)

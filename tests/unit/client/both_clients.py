@@ -9,7 +9,7 @@ from typing import Any, Self
 from kubedl.client import AsyncTrainingClient, LogLine
 from kubedl.client.job_logs import JobLogs
 
-GROUPS = ("objects", "models", "services", "queues", "history")
+GROUPS = ("objects", "models", "services", "crons", "queues", "history")
 
 
 class InLoop:

@@ -151,6 +151,12 @@ class TestCluster:
         with pytest.raises(Invalid, match="has ended"):
             client.scale_job("bert", workers=2)
 
+    def test_an_elastic_job_is_scaled_in_place(self, api: ApiServer, client: TrainingClient) -> None:
+        spec = {"pytorchReplicaSpecs": {"Worker": {"replicas": 3}}, "elastic": {"minReplicas": 1, "maxReplicas": 4}}
+        api.job("bert", spec=spec, status={"state": "Running"})
+        assert client.scale_job("bert", workers=2).spec["pytorchReplicaSpecs"]["Worker"]["replicas"] == 2
+        assert [call.method for call in api.calls].count("PATCH") == 1
+
 
 class TestEventLoop:
     """From an event loop."""

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from kubedl.console.object_kinds import CRONS, INFERENCES
 from kubedl.console.queue_kinds import CLUSTER_QUEUES, LOCAL_QUEUES, WORKLOADS
 from tests.unit.console.sample_objects import HOSTILE, OBJECTS, VERSION, ago, put_objects
 from tests.unit.console.world import JOBS, World
@@ -18,6 +19,8 @@ def sample_world() -> World:
     world.reviewer.allow("ada", "", CLUSTER_QUEUES.name)
     for namespace in ("nlp", "vision", "research"):
         world.reviewer.allow("ada", namespace, LOCAL_QUEUES.name, WORKLOADS.name, *OBJECTS)
+    world.reviewer.let("ada", "nlp", INFERENCES.name, "get", "patch")
+    world.reviewer.let("ada", "nlp", CRONS.name, "patch")
     _nodes(world)
     _jobs(world)
     _queues(world)

@@ -47,14 +47,17 @@ class Reviewer:
 
     tokens: dict[str, str] = field(default_factory=dict)
     allowed: set[tuple[str, str, str]] = field(default_factory=set)  # user, resource, namespace
+    acts: set[tuple[str, str, str, str]] = field(default_factory=set)  # user, verb other than list, resource, namespace
     asked: list[tuple[str, Question]] = field(default_factory=list)
     tokens_asked: int = 0
 
     async def may(self, caller: Caller, question: Question) -> bool:
-        """Answer whether a person may list; an empty namespace in the table means all."""
-        self.asked.append((caller.person.name, question))
-        name = f"{question.resource}.{question.group}".rstrip(".")
-        return (caller.person.name, name, question.namespace) in self.allowed
+        """Answer whether a person may; an empty namespace in the table means all."""
+        user, name = caller.person.name, f"{question.resource}.{question.group}".rstrip(".")
+        self.asked.append((user, question))
+        if question.verb == "list":
+            return (user, name, question.namespace) in self.allowed
+        return (user, question.verb, name, question.namespace) in self.acts
 
     async def call(self, verb: str, resource: Any, path: str, *, body: Mapping[str, Any]) -> bytes:  # noqa: ANN401
         """Answer a TokenReview, as a client would."""
@@ -66,6 +69,10 @@ class Reviewer:
     def allow(self, user: str, namespace: str, *resources: str) -> None:
         """Let a person list resources in a namespace, by default jobs, pods and events."""
         self.allowed |= {(user, name, namespace) for name in resources or (JOBS, "pods", "events")}
+
+    def let(self, user: str, namespace: str, resource: str, *verbs: str) -> None:
+        """Let a person do more with a resource than list it."""
+        self.acts |= {(user, verb, resource, namespace) for verb in verbs}
 
 
 class World:

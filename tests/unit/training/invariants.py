@@ -67,10 +67,18 @@ class Judge:
         assert not _is_finished(job.status), f"{name} is made after the end of the job"
         assert attempt <= self._attempt(job.status, role, index), f"attempt {attempt} of {name} was never written"
         self._never_again(operator, job, name, attempt)
-        if self._scope() == "Job":
+        if job.spec.elastic is not None:
+            self._one_rendezvous(uid, body)
+        elif self._scope() == "Job":
             others = self.world.pods(lambda pod: pod.metadata.controller is not None and owner(pod) == uid)
             mixed = {labels.attempt(pod) for pod in others if pod.metadata.name != name} - {attempt}
             assert not mixed or self.spoiled, f"{name} of attempt {attempt} meets pods of {mixed}"
+
+    def _one_rendezvous(self, uid: str, body: Mapping[str, Any]) -> None:
+        """Pods of an elastic job that are there at the same time meet each other, whenever they came."""
+        others = self.world.pods(lambda pod: owner(pod) == uid and pod.metadata.name != body["metadata"]["name"])
+        met = {_rendezvous(self.world.api.bodies[pod.metadata.uid]) for pod in others}
+        assert met <= {_rendezvous(body)} or self.spoiled, f"{body['metadata']['name']} meets pods of {met}"
 
     def _ports(self, uid: str, meta: Mapping[str, Any]) -> None:
         """Pods that live at the same time have different host ports; without Services they agree about all of them."""
@@ -130,7 +138,7 @@ class Judge:
             (role, index)
             for role in self.world.made.roles
             for index in range(self.world.count(role))
-            if self._attempt(new, role, index) != self._attempt(old, role, index)
+            if not _is_removed(new, role, index) and self._attempt(new, role, index) != self._attempt(old, role, index)
         ]
         visible = {(pod.metadata.name, labels.attempt(pod)): pod for pod in self._visible(operator, uid)}
         left = [
@@ -161,6 +169,9 @@ class Judge:
         """Whether a pod that had been made and counted is gone without a trace."""
         recorded = _replica_status(old, role)
         done, wanted = index_ranges.read(recorded.succeeded_indexes), self.world.count(role)
+        members = index_ranges.read(old.elastic.members) if old.elastic is not None and role == "Worker" else ()
+        if any(index < wanted and self._name(role, index) not in visible and index not in done for index in members):
+            return True
         traces = sum(index in done or self._name(role, index) in visible for index in range(wanted))
         return traces < wanted <= recorded.active + recorded.failed + recorded.succeeded
 
@@ -211,6 +222,16 @@ class Judge:
 def owner(pod: Pod) -> str | None:
     """The uid of the job that a pod belongs to."""
     return pod.metadata.controller.uid if pod.metadata.controller is not None else None
+
+
+def _rendezvous(body: Mapping[str, Any]) -> str:
+    variables = body["spec"]["containers"][0]["env"]
+    return next(str(one["value"]) for one in variables if one["name"] == "PET_RDZV_ID")
+
+
+def _is_removed(status: JobStatus, role: str, index: int) -> bool:
+    """Whether an elastic job was given fewer replicas than its user asks for."""
+    return status.elastic is not None and role == "Worker" and index >= status.elastic.size
 
 
 def _replica_status(status: JobStatus, role: str) -> ReplicaStatus:

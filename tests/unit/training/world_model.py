@@ -103,11 +103,15 @@ class World:
         return self._edit_spec(suspend=suspend)
 
     def resize(self, role: int, replicas: int) -> bool:
-        """Allowed only while suspended."""
-        if self.job is None or not self.job.spec.suspend:
+        """Allowed only while suspended, and for an elastic role."""
+        if self.job is None:
             return False
-        specs = dict(self.job.spec.replica_specs)
+        specs, elastic = dict(self.job.spec.replica_specs), self.job.spec.elastic
         name = choose(sorted(specs), role)
+        if elastic is not None and name == self.kind.elastic_role:
+            replicas = min(max(replicas, elastic.min_replicas), elastic.max_replicas)
+        elif not self.job.spec.suspend:
+            return False
         if any(role.name == name and role.at_most is not None for role in self.kind.roles):
             return False
         specs[name] = msgspec.structs.replace(specs[name], replicas=replicas)

@@ -162,11 +162,9 @@ def resume_command(settings: Settings, names: tuple[str, ...]) -> None:
 
 
 def _set_suspend(settings: Settings, names: tuple[str, ...], *, value: bool) -> None:
-    from kubedl.client.objects import CRONS
-
     with settings.client() as client:
         for name in names:
-            client.objects.patch(CRONS, name, {"spec": {"suspend": value}})
+            (client.crons.suspend if value else client.crons.resume)(name)
             click.echo(f"cron/{name} {'suspended' if value else 'resumed'} in {client.namespace}")
 
 
@@ -175,26 +173,8 @@ def _set_suspend(settings: Settings, names: tuple[str, ...], *, value: bool) -> 
 @click.option("--name", "run_name", metavar="NAME", help="Name of the job; by default that of the cron and a number.")
 def run_command(settings: Settings, name: str, run_name: str | None) -> None:
     """Create a job from the template of a cron, now. The schedule is not affected."""
-    import time
-
-    from kubedl.client.objects import CRONS
-
     with settings.client() as client:
-        cron = client.objects.get(CRONS, name)
-        template = cron["spec"]["template"]
-        workload = template["workload"]
-        metadata = {
-            **(workload.get("metadata") or {}),
-            "name": run_name or f"{name[:40]}-now-{int(time.time()) % 10**6}",
-        }
-        job = client.create_job(
-            {
-                "apiVersion": template.get("apiVersion", "training.kubedl.io/v1alpha1"),
-                "kind": template["kind"],
-                "metadata": metadata,
-                "spec": workload["spec"],
-            }
-        )
+        job = client.crons.run(name, run_name=run_name)
     click.echo(f"{job} created in {job.namespace}")
 
 

@@ -15,11 +15,12 @@ from kubedl.cli.settings import Settings, declare
 )
 @click.option("-y", "--yes", is_flag=True, help="Do not ask, although pods that run start anew.")
 def command(settings: Settings, name: str, workers: int, yes: bool) -> None:
-    """Change the number of workers of a job. One that runs is suspended, changed and resumed: its pods start anew."""
+    """Change the number of workers of a job. One that runs and is not elastic is suspended, changed and resumed."""
+    from kubedl.client import scaling
+
     with settings.client() as client:
         job = client.get_job(name)
-        is_idle = job.spec.get("suspend") or job.is_finished
-        if not yes and not is_idle:
+        if not yes and not scaling.is_in_place(job):
             if not sys.stdin.isatty():
                 raise click.UsageError(f"{job.name} runs, and its pods would start anew\nnext  add -y")
             click.confirm(f"The pods of {job.name} start anew. Go on?", abort=True, err=True)

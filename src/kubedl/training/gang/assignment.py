@@ -29,6 +29,8 @@ def chosen(job: Job, settings: Settings) -> InstalledScheduler | str | None:
     source = "spec.schedulingPolicy.gangScheduler" if policy.gang_scheduler else "--gang-scheduler"
     if name == AUTO and policy.min_available is None and not policy.gang_scheduler:
         return None
+    if job.spec.elastic is not None:  # the number of pods in a group is fixed
+        return None
     if name == AUTO:
         found = next((one for one in available.values() if one.served is not None), None)
         return found or "the cluster has no gang scheduler that the operator can find; choose one by its name"

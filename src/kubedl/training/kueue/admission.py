@@ -29,7 +29,9 @@ def min_count(job: Job) -> int | None:
 
 
 def refusal(job: Job) -> str | None:
-    """Why a job that asks for partial admission cannot have it."""
+    """Why a job cannot be in a queue: it is elastic, or asks for partial admission and cannot have it."""
+    if job.spec.elastic is not None:
+        return "spec.elastic: an elastic job cannot wait in a queue, since quota is for a fixed number of pods"
     if MIN_PARALLELISM not in job.resource.metadata.annotations:
         return None
     least, most = min_count(job), job.count(PARTIAL_ROLE)

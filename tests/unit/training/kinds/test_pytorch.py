@@ -38,6 +38,40 @@ def test_without_a_master_the_first_worker_leads(job: JobBuilder) -> None:
     assert {one["WORLD_SIZE"] for one in found} == {"2"}
 
 
+def elastic(job: JobBuilder) -> JobBuilder:
+    """With two to four workers."""
+    return job.with_spec(elastic={"minReplicas": 2, "maxReplicas": 4})
+
+
+def test_an_elastic_job_meets_at_the_agent_of_its_first_replica() -> None:
+    """Exactly so: nothing but `is_host` differs from pod to pod, and nothing tells of the present size."""
+    job = elastic(torch_job("bert").workers(3).with_spec(nprocPerNode=4)).with_status(attempt=2)
+    expected = {
+        "MASTER_ADDR": "bert-worker-0.bert.team.svc",
+        "MASTER_PORT": "23456",
+        "PYTHONUNBUFFERED": "1",
+        "PET_NNODES": "2:4",
+        "PET_NPROC_PER_NODE": "4",
+        "PET_RDZV_BACKEND": "c10d",
+        "PET_RDZV_ENDPOINT": "bert-worker-0.bert.team.svc:23456",
+        "PET_RDZV_ID": "uid-bert-2",
+        "PET_RDZV_CONF": "is_host=1,join_timeout=3600,last_call_timeout=5",
+        "PET_MAX_RESTARTS": "100",
+        "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1",
+    }
+    assert environment(job, "Worker", 0) == expected
+    assert environment(job, "Worker", 2) == expected | {"PET_RDZV_CONF": expected["PET_RDZV_CONF"].replace("1", "0", 1)}
+    assert environment(job.workers(2), "Worker", 1) == environment(job, "Worker", 1)
+
+
+def test_a_master_of_an_elastic_job_is_a_member_that_never_leaves() -> None:
+    """It keeps the rendezvous, and counts beside the workers."""
+    job = elastic(torch_job("bert").master().workers(2))
+    assert environment(job, "Worker")["PET_NNODES"] == "3:5"
+    assert environment(job, "Worker")["PET_RDZV_ENDPOINT"] == "bert-master-0.bert.team.svc:23456"
+    assert environment(job, "Master")["PET_RDZV_CONF"].startswith("is_host=1,")
+
+
 def test_the_leaders_own_port_is_everybodys() -> None:
     """It is the leader's, not the reader's."""
     job = torch_job("bert")

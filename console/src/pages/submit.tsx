@@ -1,0 +1,166 @@
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useEffect, useRef, useState } from "react";
+import { get, post, RequestError } from "../api/request";
+import type { Done, FieldProblem, KindList, KindRow, Manifest } from "../api/wire";
+import { Refused, useDoing } from "../parts/act";
+import { Crumbs } from "../parts/crumbs";
+import { Icon } from "../parts/icon";
+import { FormOfJob } from "../parts/job-form";
+import { address } from "../parts/page-query";
+import { Skeleton } from "../parts/skeleton";
+import { TextEditor } from "../parts/text-editor";
+import { Notice, Trouble } from "../parts/trouble";
+import { appeared } from "../session";
+import { kindOf, placeOf, starter } from "../text/job-form";
+import { type Json, toYaml } from "../text/yaml";
+
+const PAUSE = 400; // milliseconds after the last key until a text is read
+const FIRST = "PyTorchJob";
+
+/** A job to begin with: a copy of one that exists, or an empty one of a kind. */
+export function Submit() {
+  const { from, kind } = useSearch({ from: "/submit" });
+  const kinds = useQuery({ queryKey: ["kinds"], queryFn: ({ signal }) => get<KindList>("/api/v1/submit/kinds", signal) });
+  const copy = useQuery({
+    queryKey: ["copy", from],
+    queryFn: ({ signal }) => get<Manifest>(`${address("jobs", ...(from ?? "").split("/"))}/copy`, signal),
+    enabled: from !== undefined,
+    gcTime: 0, // the next copy has another name
+  });
+  const error = kinds.error ?? copy.error;
+  const rows = kinds.data?.rows;
+  const ready = rows !== undefined && (from === undefined || copy.data !== undefined);
+  const chosen = rows?.find((one) => one.kind === kind) ?? rows?.find((one) => one.kind === FIRST) ?? rows?.[0];
+  return (
+    <>
+      <Crumbs to="/jobs" title="Jobs" more={from === undefined ? "" : `again: ${from}`} />
+      <div className="head">
+        <h1>Submit a job</h1>
+      </div>
+      {error !== null ? (
+        <div className="card" role="alert">
+          <Trouble error={error} retry={() => void (kinds.error === null ? copy.refetch() : kinds.refetch())} />
+        </div>
+      ) : !ready || chosen === undefined ? (
+        <div className="card">{rows?.length === 0 ? <Notice icon="info" title="There are no kinds of jobs." /> : <Skeleton />}</div>
+      ) : (
+        <Content key={from ?? ""} kinds={rows} first={copy.data === undefined ? starter(chosen, "") : (JSON.parse(copy.data.json) as Json)} />
+      )}
+    </>
+  );
+}
+
+function Content({ kinds, first }: { kinds: readonly KindRow[]; first: Json }) {
+  const [job, setJob] = useState(first);
+  const [text, setText] = useState(() => toYaml(first));
+  const [drafts, setDrafts] = useState<Readonly<Record<string, string>>>({});
+  const [reading, setReading] = useState<Error | null>(null); // why the text is no object
+  const [unread, setUnread] = useState(false);
+  const [fits, setFits] = useState(false);
+  const { busy, error, run, reset } = useDoing();
+  const navigate = useNavigate();
+  const typed = useRef(0);
+  const kind = kindOf(job, kinds);
+
+  const edited = (): void => {
+    setFits(false);
+    reset();
+  };
+  const fromForm = (next: Json | null, typing: Readonly<Record<string, string>>): void => {
+    edited();
+    setDrafts(typing);
+    if (next === null) return;
+    setJob(next);
+    setText(toYaml(next));
+  };
+  const fromText = (next: string): void => {
+    edited();
+    setDrafts({});
+    setText(next);
+    setUnread(true);
+    typed.current += 1;
+  };
+
+  useEffect(() => {
+    if (!unread) return;
+    const asked = typed.current;
+    const timer = setTimeout(() => {
+      post<Manifest>("/api/v1/submit/read", { text })
+        .then(({ json }) => {
+          if (asked !== typed.current) return;
+          setJob(JSON.parse(json) as Json);
+          setReading(null);
+          setUnread(false);
+        })
+        .catch((failure: unknown) => asked === typed.current && setReading(failure instanceof Error ? failure : new Error(String(failure))));
+    }, PAUSE);
+    return () => clearTimeout(timer);
+  }, [text, unread]);
+
+  const check = async (): Promise<void> => {
+    await post<Done>("/api/v1/submit/check", { text });
+    setFits(true);
+  };
+  const submit = async (): Promise<void> => {
+    const { namespace, kind: made, name } = await post<Done>("/api/v1/submit", { text });
+    await appeared(namespace, made, name);
+    await navigate({ to: "/jobs/$namespace/$kind/$name", params: { namespace, kind: made.toLowerCase(), name } });
+  };
+  const problems = fieldsOf(error ?? reading);
+  const wrong = problems.flatMap(({ field }) => (/^line \d+$/.test(field) ? [Number(field.slice("line ".length))] : []));
+  const elsewhere = problems.filter(({ field }) => kind === undefined || placeOf(field, kind) === null);
+  return (
+    <>
+      <div className="cols">
+        <section className="card w5" aria-label="Form">
+          <header className="cardhead">
+            <h2>Form</h2>
+            {unread ? <span className="dim small">{reading === null ? "reads the YAML" : "correct the YAML to go on here"}</span> : null}
+          </header>
+          {kind === undefined ? (
+            <Notice icon="info" title="The form does not know this kind.">
+              <p>Its YAML can be checked and submitted all the same, if it is a kind of jobs.</p>
+            </Notice>
+          ) : (
+            <FormOfJob job={job} kind={kind} kinds={kinds} drafts={drafts} problems={problems} disabled={unread} change={fromForm} />
+          )}
+        </section>
+        <section className="card w7" aria-label="YAML">
+          <header className="cardhead">
+            <h2>YAML</h2>
+            <span className="dim small">of the same job; what the form has no field for is typed here</span>
+          </header>
+          <TextEditor label="YAML of the job" value={text} wrong={wrong} change={fromText} />
+        </section>
+      </div>
+      <Refused error={error ?? reading} />
+      {elsewhere.length > 0 ? (
+        <ul className="card losses elsewhere">
+          {elsewhere.map(({ field, message }) => (
+            <li key={`${field} ${message}`}>
+              <code>{field}</code> {message}
+            </li>
+          ))}
+        </ul>
+      ) : null}
+      {fits ? (
+        <p className="pill tone-ok fits" role="status">
+          <Icon name="ok" small />
+          The API server would take it. Nothing was created.
+        </p>
+      ) : null}
+      <div className="actions">
+        <button className="button" disabled={busy} onClick={() => void run(check)}>
+          Check
+        </button>
+        <button className="button primary" disabled={busy} onClick={() => void run(submit)}>
+          Submit
+        </button>
+        <span className="dim small">Both with your own rights. A check creates nothing.</span>
+      </div>
+    </>
+  );
+}
+
+const fieldsOf = (error: Error | null): readonly FieldProblem[] => (error instanceof RequestError ? error.problem.fields : []);
