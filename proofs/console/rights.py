@@ -135,7 +135,9 @@ def fill(team: Team) -> dict[str, dict[str, str]]:
     team.model(WORD, WORD, f"{WORD}-v1", 1)
     origin = {"jobKind": "PyTorchJob", "jobName": WORD, "codeRevision": WORD}
     team.version(f"{WORD}-v1", WORD, {"message": WORD}, createdBy=WORD, origin=origin)
-    predictors = [{"name": "main", "modelVersion": f"{WORD}-v1", "message": WORD}]
+    # One that can be changed in every way.
+    rollout = {"phase": "Stepping", "candidate": f"{WORD}-v1", "rejected": f"{WORD}-v0"}
+    predictors = [{"name": "main", "modelVersion": f"{WORD}-v1", "message": WORD, "rollout": rollout}]
     team.service(WORD, {"main": (f"{WORD}-v1", 100)}, {"predictorStatuses": predictors})
     team.cron(WORD, {"conditions": [{"type": "Ready", "status": "False", "reason": "Refused", "message": WORD}]})
     team.local_queue(WORD, "queue-of-all", {"pendingWorkloads": 1})
