@@ -140,6 +140,14 @@ TORCHRUN = Training(
     command=("torchrun", _script("ddp.py")),
     pinned="node1",
 )
+ELASTIC = Training(
+    name="elastic",
+    kind=PyTorch(),
+    image="torch",
+    roles={"Worker": 2},
+    command=("torchrun", _script("ddp.py")),
+    spec={"elastic": {"minReplicas": 1, "maxReplicas": 3}},
+)
 PI = Training(
     name="pi",
     kind=MPI(),

@@ -51,9 +51,9 @@ class ObservedJob:
         return int(self.body["status"].get(counter, 0))
 
     def resumed_at(self, pod: str) -> int:
-        """The step from which a pod went on; 0 if it began at the beginning."""
-        found = re.search(r"^resumed at step (\d+)$", self.log(pod), re.MULTILINE)
-        return int(found[1]) if found else 0
+        """The step from which a pod went on; 0 if it began at the beginning. The last one, if it did so repeatedly."""
+        found = re.findall(r"^(?:\[\S+\]:)?resumed at step (\d+)$", self.log(pod), re.MULTILINE)
+        return int(found[-1]) if found else 0
 
     def warnings(self) -> list[str]:
         """The messages of the job's Warning events."""
