@@ -17,7 +17,9 @@ from testbed.waiting import until
 Object = dict[str, Any]
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-UNSERVED = "elastic-tests.kubedl.io"  # a group that no operator serves: what a test writes there, nobody changes
+# A group that no operator serves: what a test writes there, nobody changes. It comes after the operator's own in the
+# alphabet, since kubectl takes the first group that has a kind.
+UNSERVED = "unserved-elastic.kubedl.io"
 TRY = "dryRun=All&fieldValidation=Strict"  # as kubectl asks for it
 BOUNDS = {"minReplicas": 1, "maxReplicas": 4}
 IN_GROUP = {
