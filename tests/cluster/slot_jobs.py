@@ -9,6 +9,7 @@ from testbed.cluster import Cluster
 
 PODS, NODES = 4, 2
 TRAINING = "/apis/training.kubedl.io/v1alpha1"
+JOBS = "pytorchjobs.training.kubedl.io"  # other tests have the kind in groups of their own
 JOB, ATTEMPT = "training.kubedl.io/job-name", "training.kubedl.io/attempt"
 
 
@@ -44,7 +45,7 @@ class SlotJobs:
     def edit(self, name: str, **spec: Any) -> None:  # noqa: ANN401
         """Fields of the spec, as a merge patch."""
         change = json.dumps({"spec": spec})
-        self.cluster.kubectl("patch", "-n", self.namespace, "pytorchjob", name, "--type=merge", "-p", change)
+        self.cluster.kubectl("patch", "-n", self.namespace, JOBS, name, "--type=merge", "-p", change)
 
     def delete(self, name: str) -> None:
         self.cluster.api.delete(f"{self._jobs}/{name}")

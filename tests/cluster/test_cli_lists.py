@@ -14,7 +14,7 @@ from typing import TextIO
 from harness.drivers.operator_process import ROOT
 from testbed.cluster import Cluster
 from testbed.waiting import until
-from tests.cluster.slot_jobs import SlotJobs
+from tests.cluster.slot_jobs import JOBS, SlotJobs
 from tests.cluster.test_cli import Run, jobs, kubedl  # noqa: F401 - fixtures
 
 BASE = ("submit", "pytorch", "--image", "none", "--toleration", "all")
@@ -90,7 +90,7 @@ def test_phases_of_a_job_that_is_waited_for(
 
 
 def _state(jobs: SlotJobs) -> str:  # noqa: F811
-    found = jobs.cluster.kubectl("get", "pytorchjob", "-n", jobs.namespace, "-o", "jsonpath={.items[*].status.state}")
+    found = jobs.cluster.kubectl("get", JOBS, "-n", jobs.namespace, "-o", "jsonpath={.items[*].status.state}")
     return found.strip()
 
 

@@ -13,13 +13,11 @@ from kubedl.training.kinds import all_kinds
 from testbed.api import ApiError, is_true
 from testbed.cluster import Cluster
 from testbed.waiting import until
+from tests.cluster.test_schema import UNSERVED
 
 Object = dict[str, Any]
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-# A group that no operator serves: what a test writes there, nobody changes. It comes after the operator's own in the
-# alphabet, since kubectl takes the first group that has a kind.
-UNSERVED = "unserved-elastic.kubedl.io"
 TRY = "dryRun=All&fieldValidation=Strict"  # as kubectl asks for it
 BOUNDS = {"minReplicas": 1, "maxReplicas": 4}
 IN_GROUP = {
