@@ -6,7 +6,10 @@ import { chromium } from "playwright-core";
 const { CONSOLE, TOKEN, CHROMIUM = "/usr/bin/chromium", PICTURES = "" } = process.env;
 export const complaints = [];
 
-const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--force-color-profile=srgb"] });
+const browser = await chromium.launch({
+  executablePath: CHROMIUM,
+  args: ["--no-sandbox", "--force-color-profile=srgb"], // no sandbox: CI runs as root
+});
 const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, reducedMotion: "reduce" });
 export const page = await context.newPage();
 page.setDefaultTimeout(15_000);
@@ -24,6 +27,11 @@ await page.addInitScript(() => {
 /** Open a page of the console as the owner of the token. */
 export async function signedIn(path) {
   await page.goto(`${CONSOLE}${path}`);
+  await signIn();
+}
+
+/** Sign in on the page that asks for a token; it must not be loaded again from then on. */
+export async function signIn() {
   await page.getByLabel("Token").fill(TOKEN);
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByText("Live", { exact: true }).first().waitFor();
