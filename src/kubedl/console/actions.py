@@ -20,12 +20,12 @@ from kubedl.console.wire_actions import ActionList, ActionRow, Done, JobChange, 
 from kubedl.console.wire_base import Missing
 from kubedl.kube.types.meta import ObjectKey, Resource
 
-JobWord = Literal["suspend", "resume", "delete"]
-RolloutWord = Literal["next", "promote", "abort", "retry"]
-CronWord = Literal["suspend", "resume", "run"]
-JOB_WORDS: tuple[JobWord, ...] = ("suspend", "resume", "delete")
-ROLLOUT_WORDS: tuple[RolloutWord, ...] = ("next", "promote", "abort", "retry")
-CRON_WORDS: tuple[CronWord, ...] = ("suspend", "resume", "run")
+JobAction = Literal["suspend", "resume", "delete"]
+RolloutAction = Literal["next", "promote", "abort", "retry"]
+CronAction = Literal["suspend", "resume", "run"]
+JOB_ACTIONS: tuple[JobAction, ...] = ("suspend", "resume", "delete")
+ROLLOUT_ACTIONS: tuple[RolloutAction, ...] = ("next", "promote", "abort", "retry")
+CRON_ACTIONS: tuple[CronAction, ...] = ("suspend", "resume", "run")
 WEIGHTS, COPY = "weights", "copy"
 Needs = Iterable[tuple[str, Iterable[tuple[str, Resource[Any]]]]]  # name of an action, and the verbs that it takes
 
@@ -51,7 +51,7 @@ class Actions:
         """Return what could be done with a service."""
         await self.pages.of_services.visible(caller, key)
         change = (("get", INFERENCES), ("patch", INFERENCES))
-        return await self._allowed(caller, key.namespace, ((word, change) for word in (*ROLLOUT_WORDS, WEIGHTS)))
+        return await self._allowed(caller, key.namespace, ((action, change) for action in (*ROLLOUT_ACTIONS, WEIGHTS)))
 
     async def of_cron(self, caller: Caller, key: ObjectKey) -> ActionList:
         """Return what could be done with a Cron."""
@@ -61,32 +61,32 @@ class Actions:
         run = (("get", CRONS), *((("create", jobs),) if jobs is not None else ()))
         return await self._allowed(caller, key.namespace, (("suspend", change), ("resume", change), ("run", run)))
 
-    async def job(self, caller: Caller, kind: str, key: ObjectKey, word: JobWord, change: JobChange) -> Done:
+    async def job(self, caller: Caller, kind: str, key: ObjectKey, action: JobAction, change: JobChange) -> Done:
         """Suspend, resume or delete a job."""
         await self.pages.visible_job(caller, kind, key)
         full = f"{kind}/{key.name}"
         async with acting(caller, key.namespace) as operations:
-            if word == "suspend":
+            if action == "suspend":
                 job = await operations.suspend_job(full, uid=change.uid)
-            elif word == "resume":
+            elif action == "resume":
                 job = await operations.resume_job(full, uid=change.uid)
             else:
                 job = await operations.delete_job(full, uid=change.uid)
-        return _done(caller, word, key.namespace, job.kind, job.name)
+        return _done(caller, action, key.namespace, job.kind, job.name)
 
-    async def rollout(self, caller: Caller, key: ObjectKey, word: RolloutWord, change: RolloutChange) -> Done:
-        """Say a word about a rollout to the operator."""
+    async def rollout(self, caller: Caller, key: ObjectKey, action: RolloutAction, change: RolloutChange) -> Done:
+        """Give the operator a command for a rollout."""
         await self.pages.of_services.visible(caller, key)
         async with acting(caller, key.namespace) as operations:
             services = operations.services
-            said = {
+            commands = {
                 "next": services.next,
                 "promote": services.promote,
                 "abort": services.abort,
                 "retry": services.retry,
             }
-            await said[word](key.name, predictor=change.predictor or None)
-        return _done(caller, word, key.namespace, INFERENCES.kind, key.name)
+            await commands[action](key.name, predictor=change.predictor or None)
+        return _done(caller, action, key.namespace, INFERENCES.kind, key.name)
 
     async def weights(self, caller: Caller, key: ObjectKey, change: WeightsChange) -> Done:
         """Share the traffic of a service among its predictors."""
@@ -95,19 +95,19 @@ class Actions:
             await operations.services.set_traffic(key.name, change.weights)
         return _done(caller, WEIGHTS, key.namespace, INFERENCES.kind, key.name)
 
-    async def cron(self, caller: Caller, key: ObjectKey, word: CronWord) -> Done:
+    async def cron(self, caller: Caller, key: ObjectKey, action: CronAction) -> Done:
         """Stop or start the schedule of a Cron, or start a run of it now."""
         await self.pages.of_crons.visible(caller, key)
         kind, name = CRONS.kind, key.name
         async with acting(caller, key.namespace) as operations:
-            if word == "suspend":
+            if action == "suspend":
                 await operations.crons.suspend(name)
-            elif word == "resume":
+            elif action == "resume":
                 await operations.crons.resume(name)
             else:
                 job = await operations.crons.run(name)
                 kind, name = job.kind, job.name
-        return _done(caller, f"cron {word}", key.namespace, kind, name)
+        return _done(caller, f"cron {action}", key.namespace, kind, name)
 
     async def _allowed(self, caller: Caller, namespace: str, needs: Needs) -> ActionList:
         async def missing(rights: Iterable[tuple[str, Resource[Any]]]) -> Missing | None:
@@ -119,6 +119,6 @@ class Actions:
         return ActionList(rows=[ActionRow(name=name, missing=await missing(rights)) for name, rights in needs])
 
 
-def _done(caller: Caller, word: str, namespace: str, kind: str, name: str) -> Done:
-    log.info("changed", user=caller.person.name, action=word, namespace=namespace, kind=kind, name=name)
+def _done(caller: Caller, action: str, namespace: str, kind: str, name: str) -> Done:
+    log.info("changed", user=caller.person.name, action=action, namespace=namespace, kind=kind, name=name)
     return Done(namespace=namespace, kind=kind, name=name)

@@ -7,7 +7,15 @@ from typing import TypeVar
 import msgspec
 from aiohttp import web
 
-from kubedl.console.actions import CRON_WORDS, JOB_WORDS, ROLLOUT_WORDS, Actions, CronWord, JobWord, RolloutWord
+from kubedl.console.actions import (
+    CRON_ACTIONS,
+    JOB_ACTIONS,
+    ROLLOUT_ACTIONS,
+    Actions,
+    CronAction,
+    JobAction,
+    RolloutAction,
+)
 from kubedl.console.pages import Pages
 from kubedl.console.people import Caller
 from kubedl.console.problems import RefusalError
@@ -26,21 +34,21 @@ async def body_of(request: web.Request, kind: type[BodyT]) -> BodyT:
         raise RefusalError(400, "request refused", f"its body is wrong: {error}", "Load the page again.") from None
 
 
-async def _job(word: JobWord, pages: Pages, caller: Caller, request: web.Request) -> Done:
+async def _job(action: JobAction, pages: Pages, caller: Caller, request: web.Request) -> Done:
     change = await body_of(request, JobChange)
-    return await Actions(pages).job(caller, request.match_info["kind"], key_of(request), word, change)
+    return await Actions(pages).job(caller, request.match_info["kind"], key_of(request), action, change)
 
 
-async def _rollout(word: RolloutWord, pages: Pages, caller: Caller, request: web.Request) -> Done:
-    return await Actions(pages).rollout(caller, key_of(request), word, await body_of(request, RolloutChange))
+async def _rollout(action: RolloutAction, pages: Pages, caller: Caller, request: web.Request) -> Done:
+    return await Actions(pages).rollout(caller, key_of(request), action, await body_of(request, RolloutChange))
 
 
 async def _weights(pages: Pages, caller: Caller, request: web.Request) -> Done:
     return await Actions(pages).weights(caller, key_of(request), await body_of(request, WeightsChange))
 
 
-async def _cron(word: CronWord, pages: Pages, caller: Caller, request: web.Request) -> Done:
-    return await Actions(pages).cron(caller, key_of(request), word)
+async def _cron(action: CronAction, pages: Pages, caller: Caller, request: web.Request) -> Done:
+    return await Actions(pages).cron(caller, key_of(request), action)
 
 
 _JOB, _SERVICE, _CRON = "jobs/{namespace}/{kind}/{name}", "services/{namespace}/{name}", "crons/{namespace}/{name}"
@@ -56,8 +64,8 @@ ACTIONS: Mapping[str, Answer] = {
     ),
 }
 WRITES: Mapping[str, Answer] = {
-    **{f"{_JOB}/{word}": partial(_job, word) for word in JOB_WORDS},
-    **{f"{_SERVICE}/{word}": partial(_rollout, word) for word in ROLLOUT_WORDS},
+    **{f"{_JOB}/{action}": partial(_job, action) for action in JOB_ACTIONS},
+    **{f"{_SERVICE}/{action}": partial(_rollout, action) for action in ROLLOUT_ACTIONS},
     f"{_SERVICE}/weights": _weights,
-    **{f"{_CRON}/{word}": partial(_cron, word) for word in CRON_WORDS},
+    **{f"{_CRON}/{action}": partial(_cron, action) for action in CRON_ACTIONS},
 }

@@ -21,6 +21,6 @@ def unsupported(resource: TrainingJob, kind: Kind) -> str | None:
             return f"annotation {name}: {feature} is not supported by this version; {HOW}"
     if network_mode.has_annotation(resource) and not kind.host_network:
         return f"annotation {network_mode.ANNOTATION}: {kind.kind} does not support the host network; {HOW}"
-    if network_mode.has_annotation(resource) and resource.spec.elastic is not None:
+    if resource.spec.elastic is not None and network_mode.has_annotation(resource):
         return f"annotation {network_mode.ANNOTATION}: an elastic job cannot use the host network; {HOW}"
     return None
