@@ -28,8 +28,6 @@ _START_DEADLINE = 10.0
 _STOP_DEADLINE = 10.0
 # Connections that are still busy when the test is over get no more than this.
 _GRACE = 0.05
-# Connections that broke a moment ago take their time to end, which nobody waits for; a loop must outlive them.
-_LINGER = 2.0
 
 
 class FaultProxy:
@@ -58,7 +56,6 @@ class FaultProxy:
         self._tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         self._tls.load_cert_chain(certificate, key)
         self._tls.set_alpn_protocols(["http/1.1"])
-        self._stopped = threading.Event()
         self._rules = RuleBook()
         self._traffic = Traffic(self._rules)
 
@@ -79,7 +76,7 @@ class FaultProxy:
     ) -> None:
         self.clear()
         self._loop.call_soon_threadsafe(self._stopping.set)
-        self._stopped.wait(_STOP_DEADLINE)
+        self._thread.join(_STOP_DEADLINE)
 
     @property
     def url(self) -> str:
@@ -123,15 +120,10 @@ class FaultProxy:
             async with self._listen() as port:
                 listening.set_result((asyncio.get_running_loop(), port))
                 await self._stopping.wait()
-            await self._traffic.end()
-            self._stopped.set()
-            await asyncio.sleep(_LINGER)
         except Exception as error:
             if listening.done():
                 raise
             listening.set_exception(error)
-        finally:
-            self._stopped.set()
 
     @asynccontextmanager
     async def _listen(self) -> "AsyncIterator[int]":
@@ -156,6 +148,7 @@ class FaultProxy:
             finally:
                 _abort_connections(runner)
                 await runner.cleanup()
+                await self._traffic.end()
 
 
 def _abort_connections(runner: web.AppRunner) -> None:
