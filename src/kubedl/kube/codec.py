@@ -4,6 +4,7 @@
 So ten thousand jobs cost no garbage-collector time, and fields that this version does not know are preserved.
 """
 
+import threading
 from typing import Any, TypeVar
 
 import msgspec
@@ -50,12 +51,19 @@ def encode(value: object) -> bytes:
 
 def decode(data: bytes | str | msgspec.Raw, kind: type[T]) -> T:
     """Decode JSON into `kind`; raises MalformedError with the path of the invalid field."""
-    return msgspec.json.decode(data, type=kind, dec_hook=_unhook)
+    known: msgspec.json.Decoder[T] = _DECODERS.get(kind) or decoder(kind)
+    return known.decode(data)
 
 
 def decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
-    """Return a reusable decoder for a type."""
-    return msgspec.json.Decoder(kind, dec_hook=_unhook)
+    """Return a reusable decoder for a type.
+
+    msgspec inspects a type at its first use, and crashes if two threads do so at once: with the lock, one does.
+    """
+    with _FIRST_USE:
+        if kind not in _DECODERS:
+            _DECODERS[kind] = msgspec.json.Decoder(kind, dec_hook=_unhook)
+        return _DECODERS[kind]
 
 
 def plain(value: object) -> Any:  # noqa: ANN401 - JSON is whatever it is
@@ -78,3 +86,5 @@ def _unhook(kind: type, value: object) -> object:
 
 
 _ENCODER = msgspec.json.Encoder(enc_hook=_hook)
+_FIRST_USE = threading.Lock()
+_DECODERS: dict[Any, msgspec.json.Decoder[Any]] = {}

@@ -43,6 +43,11 @@ class _Errors(msgspec.Struct, frozen=True):
     errors: list[_Error] = []
 
 
+# Made here, since threads that upload meet their first error at the same time: msgspec crashes if two of them inspect
+# a type at once.
+_ERRORS = msgspec.json.Decoder(_Errors)
+
+
 class Registry:
     """One repository, shared by all threads of a packer."""
 
@@ -215,7 +220,7 @@ class Registry:
 def error_message(reply: Response) -> str:
     """Return the error message of a registry, shortened: from its JSON, or plain text as from ECR."""
     try:
-        errors = msgspec.json.decode(reply.content, type=_Errors).errors
+        errors = _ERRORS.decode(reply.content).errors
     except msgspec.DecodeError:
         plain = reply.headers.get("content-type", "").startswith("text/plain") and reply.content.strip()
         return quote_for_display(plain[:MOST_TEXT].decode(errors="replace")) if plain else ""

@@ -1,5 +1,9 @@
 """JSON in and out."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import msgspec
 import pytest
 from hypothesis import given, settings
@@ -9,11 +13,34 @@ from kubedl.kube import codec
 from kubedl.kube.codec import MalformedError, RawObject
 from kubedl.kube.types.meta import Record
 
+ROOT = Path(__file__).parents[3]
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=9),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
     max_leaves=5,
 )
+
+THREADS = """
+import sys, threading
+import msgspec
+from kubedl.kube import codec
+
+sys.setswitchinterval(1e-6)
+for number in range(100):
+    inner = msgspec.defstruct("Inner", [(f"a{field}", int | None, None) for field in range(20)])
+    outer = msgspec.defstruct("Outer", [(f"f{field}", tuple[inner, ...] | None, None) for field in range(20)])
+    start = threading.Barrier(4)
+
+    def work():
+        start.wait()
+        codec.decode(b'{"f0": [{"a0": 1}]}', outer)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+"""
 
 
 class Holder(Record, frozen=True):
@@ -72,3 +99,12 @@ def test_what_has_no_json_form_is_an_error() -> None:
         codec.encode(object())
     with pytest.raises((NotImplementedError, msgspec.ValidationError)):
         codec.decode(b"{}", type("Strange", (), {}))
+
+
+def test_threads_may_be_the_first_to_decode_a_type() -> None:
+    """As those of a command that asks for several kinds at once; msgspec alone ends the process with SIGSEGV."""
+    environment = {"PYTHONPATH": str(ROOT / "src")}
+    done = subprocess.run(
+        [sys.executable, "-c", THREADS], capture_output=True, check=False, timeout=60, env=environment
+    )
+    assert done.returncode == 0, done.stderr
