@@ -29,7 +29,7 @@ def hold_size(job: Job, role: str, pods: tuple[Pod, ...]) -> None:
     `pods` are all pods of the job, also deleted ones.
     """
     status = job.resource.status
-    if job.spec.elastic is None or status.elastic is None or not status.elastic.size:
+    if job.spec.elastic is None or role not in job.roles or status.elastic is None or not status.elastic.size:
         return
     recorded = any(one.succeeded_indexes for one in status.replica_statuses.values())
     if recorded or any(has_succeeded(pod) and labels.attempt(pod) >= status.attempt for pod in pods):

@@ -210,6 +210,16 @@ def test_a_success_of_an_earlier_attempt_holds_nothing() -> None:
     assert known.job.count("Worker") == 4
 
 
+@pytest.mark.parametrize("role", ["", "Worker"])
+def test_a_role_that_the_job_does_not_have_is_not_held(role: str) -> None:
+    """Kinds that cannot be elastic have none, and a status may hold anything."""
+    builder = elastic(2).with_status(attempt=0)
+    known = observed(builder, pod(builder, "Worker").succeeded())
+    del known.job.roles["Worker"]
+    hold_size(known.job, role, known.pods)
+    assert known.job.count("Worker") == 0
+
+
 def test_a_job_that_is_not_elastic_has_nothing_of_it() -> None:
     """Neither in the status nor in conditions."""
     job = torch_job("bert").workers(2).with_status(start_time=NOW)
