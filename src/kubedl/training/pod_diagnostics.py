@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import IntEnum
 
-from kubedl.kube.types.core import ContainerStatus, Pod, Terminated
+from kubedl.kube.types.core import ContainerStatus, Pod, PodCondition, Terminated
 from kubedl.training.policies.clean_pod_policy import ENDED
 from kubedl.training.policies.safe_time import LONG_AGO, later
 
@@ -66,6 +66,9 @@ class Cause:
     since: datetime | None = None
 
 
+STARTING = Cause(Rank.STARTING)  # nothing is known yet: every pod is in this state for a moment
+
+
 def diagnose(
     pod: Pod, now: datetime, lost_since: datetime | None = None, heard: KubeletEvent | None = None
 ) -> Cause | None:
@@ -79,17 +82,18 @@ def diagnose(
     if ending is not None:
         overdue = now >= later(ending, UNSEEN)
         message = "the pod was deleted and has not terminated"
-        return Cause(Rank.ENDING, "PodTerminating", message, ending) if overdue else Cause(Rank.STARTING)
+        return Cause(Rank.ENDING, "PodTerminating", message, ending) if overdue else STARTING
     ready = pod.condition("Ready")
     if ready is not None and ready.status == "True":
         return None
-    return _unscheduled(pod, now) or _container(pod) or _unready(pod) or _starting(pod, heard)
+    return _unscheduled(pod, now) or _container(pod) or _unready(pod, ready) or _starting(pod, heard)
 
 
 def asks(pod: Pod, cause: Cause) -> datetime | None:
     """Return from when on the kubelet's Events should be read; None if the pod's status is sufficient."""
-    silent = cause.rank in (Rank.STARTING, Rank.VOLUME) and pod.metadata.deletion_timestamp is None
-    if not silent or not pod.spec.node_name or pod.status.phase == "Running":
+    if not pod.spec.node_name or pod.status.phase == "Running" or pod.metadata.deletion_timestamp is not None:
+        return None
+    if cause.rank not in (Rank.STARTING, Rank.VOLUME):
         return None
     return later(pod.status.start_time or pod.metadata.creation_timestamp or LONG_AGO, ASK_AFTER)
 
@@ -115,6 +119,8 @@ def _unscheduled(pod: Pod, now: datetime) -> Cause | None:
 
 
 def _container(pod: Pod) -> Cause | None:
+    if not pod.status.container_statuses and not pod.status.init_container_statuses:
+        return None
     causes = [_container_message(pod, status, init=True) for status in pod.status.init_container_statuses]
     causes += [_container_message(pod, status, init=False) for status in pod.status.container_statuses]
     return min((cause for cause in causes if cause is not None), key=lambda cause: cause.rank, default=None)
@@ -145,8 +151,7 @@ def _ending(ended: Terminated | None) -> str:
     return f"failed with exit code {ended.exit_code}{why[:LONGEST_REASON]}" + (f": {message}" if message else "")
 
 
-def _unready(pod: Pod) -> Cause | None:
-    condition = pod.condition("Ready")
+def _unready(pod: Pod, condition: PodCondition | None) -> Cause | None:
     if pod.status.phase != "Running" or condition is None:
         return None
     return Cause(
@@ -161,7 +166,7 @@ def _starting(pod: Pod, heard: KubeletEvent | None) -> Cause:
         return Cause(Rank.STARTING, "PodInitializing", f"init container {name} is running", _since(pod))
     if heard is not None and heard.pod == pod.metadata.uid and heard.reason == "Pulling":
         return Cause(Rank.STARTING, "PullingImage", heard.message, _since(pod))
-    return Cause(Rank.STARTING)
+    return STARTING
 
 
 def _initializing(statuses: Iterable[ContainerStatus]) -> str | None:

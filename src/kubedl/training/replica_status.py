@@ -134,14 +134,13 @@ def running(replicas: list[ObservedReplica]) -> int:
 
 def restarts(job: Job, seen: ObservedReplica) -> int:
     """Return how often the kubelet restarted the replica in this attempt; sidecars do not count."""
-    pod = seen.current or seen.gone
+    pod, total = seen.current or seen.gone, 0
     if pod is None:
         return 0
-    total = 0
     for container in pod.status.container_statuses:
         if container.name == job.container:
             total += container.restart_count
-    if any(one.restart_count for one in pod.status.init_container_statuses):
+    if pod.status.init_container_statuses:
         sidecars = {one.name for one in pod.spec.init_containers if one.restart_policy == "Always"}
         total += sum(one.restart_count for one in pod.status.init_container_statuses if one.name not in sidecars)
     return total

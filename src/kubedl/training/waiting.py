@@ -55,11 +55,18 @@ class _Pods:
 
     absent: tuple[ObservedReplica, ...]  # without a usable pod
     found: tuple[tuple[Pod, Cause], ...]
+    reported: tuple[tuple[Pod, Cause], ...]  # those of the found ones whose reason is known
+
+    @classmethod
+    def of(cls, absent: Sequence[ObservedReplica], found: Sequence[tuple[Pod, Cause]]) -> "_Pods":
+        """Return the pods; most of those that start have no reason yet, and are looked at no further."""
+        return cls(tuple(absent), tuple(found), tuple(one for one in found if one[1].reason))
 
     @property
     def not_running(self) -> int:
         """The number of replicas that do not run."""
-        return len(self.absent) + sum(cause.rank is not Rank.UNREADY for _, cause in self.found)
+        unready = [cause for _, cause in self.reported if cause.rank is Rank.UNREADY]
+        return len(self.absent) + len(self.found) - len(unready)
 
 
 def describe(builder: PlanBuilder, replicas: list[ObservedReplica]) -> None:
@@ -85,7 +92,7 @@ def begun(observed: Observed, status: JobStatus, created: Sequence[Pod]) -> JobS
     builder.status = status
     pods = [by_name[job.pod_name(replica)] for replica in job.replicas()]
     causes = [(pod, cause) for pod in pods if (cause := diagnose(pod, observed.now)) is not None]
-    _tell(builder, [], _Pods((), tuple(causes)))
+    _tell(builder, [], _Pods.of((), causes))
     return builder.status
 
 
@@ -133,8 +140,9 @@ def _look(builder: PlanBuilder, replicas: list[ObservedReplica]) -> _Pods:
         cause = diagnose(pod, observed.now, observed.lost_nodes.get(pod.spec.node_name), observed.heard)
         if cause is not None:
             found.append((pod, cause))
-            builder.wake(overdue(pod) if not cause.reason else None)
-    return _Pods(tuple(absent), tuple(found))
+            if not cause.reason:
+                builder.wake(overdue(pod))
+    return _Pods.of(absent, found)
 
 
 def _ask(builder: PlanBuilder, pods: _Pods) -> None:
@@ -187,36 +195,35 @@ def _blocked(builder: PlanBuilder) -> _Wait | None:
 
 def _gated(builder: PlanBuilder) -> _Wait | None:
     """Return what an add-on with its own condition waits for, or why pods that others wait for are not created."""
-    closed = {condition.type: condition for condition in builder.status.conditions if condition.status == "True"}
     for kind in registry.conditions():
-        if kind in closed:
-            return _Wait(kind, closed[kind].message, closed[kind].last_transition_time)
-    gate = next((gate for gate in builder.gates if gate.comes_first), None)
-    return _Wait(gate.reason, gate.message) if gate is not None else None
+        closed = find(builder.status.conditions, kind)
+        if closed is not None and closed.status == "True":
+            return _Wait(kind, closed.message, closed.last_transition_time)
+    first = [gate for gate in builder.gates if gate.comes_first]
+    return _Wait(first[0].reason, first[0].message) if first else None
 
 
 def _pod(pods: _Pods, last: Rank) -> _Wait | None:
-    reported = [(pod, cause) for pod, cause in pods.found if cause.reason and cause.rank <= last]
-    first = min(reported, key=lambda one: one[1].rank, default=None)  # the first, in the order of replicas
-    if first is None:
+    reported = [(pod, cause) for pod, cause in pods.reported if cause.rank <= last]
+    if not reported:
         return None
-    pod, cause = first
+    pod, cause = min(reported, key=lambda one: one[1].rank)  # the first, in the order of replicas
     same = sum(other.reason == cause.reason for _, other in reported)
     return _Wait(cause.reason, cause.message, cause.since, pod.metadata.name, same - 1)
 
 
 def _structure(builder: PlanBuilder, replicas: list[ObservedReplica], pods: _Pods) -> _Wait | None:
     """Return what blocks the creation of pods, and what the existing ones do."""
-    gate, held = next((gate for gate in builder.gates if gate.reason), None), builder.held_by
+    gates, held = [gate for gate in builder.gates if gate.reason], builder.held_by
     if held is not None and held.reason:  # the roles that others wait for do not start because of it
         reason, texts = held.reason, [held.message]
     else:
         reason, texts = "WaitingForRole", list(_roles(builder, replicas, pods))
-    if not texts and gate is not None and pods.absent:
-        reason, texts = gate.reason, [gate.message]
-    starting = next(((pod, cause) for pod, cause in pods.found if cause.reason and cause.rank is Rank.STARTING), None)
-    if starting is not None:
-        pod, cause = starting
+    if not texts and gates and pods.absent:
+        reason, texts = gates[0].reason, [gates[0].message]
+    starting = [(pod, cause) for pod, cause in pods.reported if cause.rank is Rank.STARTING]
+    if starting:
+        pod, cause = starting[0]
         texts.append(f"{pod.metadata.name}: {cause.reason}: {cause.message}")
         reason = reason if len(texts) > 1 else cause.reason
     return _Wait(reason, "; ".join(texts), builder.status.start_time) if texts else None
@@ -224,9 +231,13 @@ def _structure(builder: PlanBuilder, replicas: list[ObservedReplica], pods: _Pod
 
 def _roles(builder: PlanBuilder, replicas: list[ObservedReplica], pods: _Pods) -> Iterator[str]:
     """Return a text for each role that waits for another by dependsOn."""
+    if not pods.absent:
+        return
     job, missing = builder.observed.job, {seen.replica.role for seen in pods.absent}
-    waiting = [role for role in job.roles.values() if role.name in missing and role.depends_on]
-    progress = replica_status.progress(job, replicas) if waiting else {}
+    waiting = [job.roles[name] for name in job.roles if name in missing and job.roles[name].depends_on]
+    if not waiting:
+        return
+    progress = replica_status.progress(job, replicas)
     names = {name.lower(): name for name in job.roles}
     for role in waiting:
         dependency = waits_for(role.depends_on, progress)
