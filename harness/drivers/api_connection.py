@@ -4,27 +4,24 @@ A test's own loop runs in a thread, so tests stay plain functions and yet send a
 """
 
 import asyncio
-import socket
 import ssl
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self, TypeVar
-from weakref import WeakSet
 
 import aiohttp
 
 from kubedl.runtime.concurrency import for_each
 from testbed.api import ApiError, ApiUnavailableError, Object
 from testbed.cluster import Cluster
-from testbed.waiting import until
+from testbed.tracked_sockets import TrackedSockets
 
 IN_FLIGHT = 32
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
 GONE = 404
-CLOSING = 40.0  # seconds; asyncio waits 30 for the other side
 NOT_NOW = frozenset({429, 500, 502, 503, 504})
 
 T = TypeVar("T")
@@ -49,7 +46,7 @@ class Connection:
         self._tls.load_cert_chain(*cluster.authority.files("admin"))
         self._loop = asyncio.new_event_loop()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._sockets: WeakSet[socket.socket] = WeakSet()
+        self._sockets = TrackedSockets()
 
     def __enter__(self) -> Self:
         self._thread = threading.Thread(target=self._loop.run_forever, name="test-connection", daemon=True)
@@ -61,8 +58,6 @@ class Connection:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.run(self._close())
-        # The connection of a watch that was cancelled ends TLS first, of which the session knows nothing.
-        until("connections to be closed", lambda: all(one.fileno() == -1 for one in self._sockets), deadline=CLOSING)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
@@ -119,7 +114,7 @@ class Connection:
         return self._session.get(path, timeout=timeout)
 
     async def _open(self) -> None:
-        connector = aiohttp.TCPConnector(limit=0, ssl=self._tls, socket_factory=self._socket)
+        connector = aiohttp.TCPConnector(limit=0, ssl=self._tls, socket_factory=self._sockets.open)
         timeout = aiohttp.ClientTimeout(total=60)
         self._session = aiohttp.ClientSession(self._server, connector=connector, timeout=timeout, read_bufsize=2**20)
 
@@ -128,9 +123,4 @@ class Connection:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._session.close()
-
-    def _socket(self, address: aiohttp.AddrInfoType) -> socket.socket:
-        family, kind, protocol, _, _ = address
-        opened = socket.socket(family, kind, protocol)
-        self._sockets.add(opened)
-        return opened
+        await self._sockets.close()

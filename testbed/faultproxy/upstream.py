@@ -4,23 +4,22 @@ A call goes out exactly once: nothing here retries, follows redirects or unpacks
 """
 
 import asyncio
-import socket
 import ssl
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING
-from weakref import WeakSet
 
 import aiohttp
 from multidict import CIMultiDict
 from yarl import URL
 
+from testbed.tracked_sockets import TrackedSockets
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
     from pathlib import Path
 
-_CUT_DEADLINE = 5.0
 _HOP_BY_HOP = {
     "connection",
     "keep-alive",
@@ -87,16 +86,9 @@ class Upstream:
 @asynccontextmanager
 async def connect(address: UpstreamAddress) -> "AsyncIterator[Upstream]":
     """Keep connections to the API server for as long as the context lasts; afterwards none is left."""
-    opened: WeakSet[socket.socket] = WeakSet()
-
-    def open_socket(address: aiohttp.AddrInfoType) -> socket.socket:
-        family, kind, protocol, _, _ = address
-        made = socket.socket(family, kind, protocol)
-        opened.add(made)
-        return made
-
+    sockets = TrackedSockets()
     async with aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=0, socket_factory=open_socket),
+        connector=aiohttp.TCPConnector(limit=0, socket_factory=sockets.open),
         cookie_jar=aiohttp.DummyCookieJar(),
         timeout=aiohttp.ClientTimeout(total=None, sock_connect=10),
         auto_decompress=False,
@@ -104,7 +96,7 @@ async def connect(address: UpstreamAddress) -> "AsyncIterator[Upstream]":
         middlewares=(_send_once,),
     ) as session:
         yield Upstream(address, session)
-    await _cut(opened)
+    await sockets.close()
 
 
 def end_to_end(headers: "Mapping[str, str]") -> CIMultiDict[str]:
@@ -134,17 +126,6 @@ def _abort_unfinished(answer: aiohttp.ClientResponse) -> None:
     # end of TLS, for which a busy API server need not have the time.
     if answer.connection is not None:
         abort(answer.connection.transport)
-
-
-async def _cut(connections: WeakSet[socket.socket]) -> None:
-    # A call that was cancelled before its answer began ends TLS politely, of which the session knows nothing.
-    # A busy API server takes seconds for that; a loop that closes earlier leaves the connection open.
-    for connection in connections:
-        with suppress(OSError):  # closed meanwhile
-            connection.shutdown(socket.SHUT_RDWR)
-    async with asyncio.timeout(_CUT_DEADLINE):
-        while any(connection.fileno() != -1 for connection in connections):  # noqa: ASYNC110 - no event says so
-            await asyncio.sleep(0.01)
 
 
 async def _send_once(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
