@@ -7,7 +7,7 @@ from harness.experiments.crash_points import Laboratory, Sample, examine
 from harness.scenarios import all_scenarios
 from proofs.seed import seed
 
-POINTS = 1  # of a scenario: an undisturbed run comes before them, and other commits draw others
+POINTS = 1  # crash points of a scenario; the seed changes with the commit
 
 
 @pytest.fixture(scope="session")

@@ -134,9 +134,10 @@ def running(replicas: list[ObservedReplica]) -> int:
 
 def restarts(job: Job, seen: ObservedReplica) -> int:
     """Return how often the kubelet restarted the replica in this attempt; sidecars do not count."""
-    pod, total = seen.current or seen.gone, 0
+    pod = seen.current or seen.gone
     if pod is None:
         return 0
+    total = 0
     for container in pod.status.container_statuses:
         if container.name == job.container:
             total += container.restart_count

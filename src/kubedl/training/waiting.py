@@ -231,10 +231,8 @@ def _structure(builder: PlanBuilder, replicas: list[ObservedReplica], pods: _Pod
 
 def _roles(builder: PlanBuilder, replicas: list[ObservedReplica], pods: _Pods) -> Iterator[str]:
     """Return a text for each role that waits for another by dependsOn."""
-    if not pods.absent:
-        return
     job, missing = builder.observed.job, {seen.replica.role for seen in pods.absent}
-    waiting = [job.roles[name] for name in job.roles if name in missing and job.roles[name].depends_on]
+    waiting = [role for role in job.roles.values() if role.name in missing and role.depends_on]
     if not waiting:
         return
     progress = replica_status.progress(job, replicas)
