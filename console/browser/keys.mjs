@@ -27,7 +27,7 @@ const isFocused = async (target) => (await target.count()) > 0 && target.first()
 
 export const focused = () => page.evaluate(() => document.activeElement?.outerHTML.slice(0, 200) ?? "nothing");
 
-/** The same part of the page with outlines and without must differ; each element is looked at once. */
+/** The same part of the page with outlines and without must differ, once it stands still; each element is looked at once. */
 async function mustBeSeen() {
   const clip = await page.evaluate(() => {
     const one = document.activeElement;
@@ -40,13 +40,25 @@ async function mustBeSeen() {
   });
   if (clip === null) return;
   if (clip.width <= 0 || clip.height <= 0) throw new Error(`the focus is out of sight: ${await focused()}`);
-  const before = await page.screenshot({ clip });
+  const limit = Date.now() + 10_000;
+  for (;;) {
+    const before = await page.screenshot({ clip });
+    const bare = await withoutOutlines(() => page.screenshot({ clip }));
+    if (before.equals(await page.screenshot({ clip }))) {
+      if (before.equals(bare)) throw new Error(`nobody sees the focus of ${await focused()}`);
+      return;
+    }
+    if (Date.now() > limit) throw new Error(`what is around ${await focused()} does not stand still`);
+  }
+}
+
+async function withoutOutlines(look) {
   await page.evaluate(() => {
     const bare = new CSSStyleSheet();
     bare.replaceSync("* { outline: none !important; }");
     document.adoptedStyleSheets = [bare];
   });
-  const after = await page.screenshot({ clip });
+  const seen = await look();
   await page.evaluate(() => (document.adoptedStyleSheets = []));
-  if (before.equals(after)) throw new Error(`nobody sees the focus of ${await focused()}`);
+  return seen;
 }
