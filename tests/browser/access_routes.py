@@ -48,7 +48,7 @@ def _of_jobs() -> list[Route]:
 
 
 ROUTES: Sequence[Route] = (
-    Route("overview", "/", "Running jobs", "Overview · KubeDL"),
+    Route("overview", "/", "33.3 %", "Overview · KubeDL"),
     Route("jobs", "/jobs", "sweep-1", "Jobs · KubeDL"),
     Route("jobs-none", "/jobs?q=nothing-like-it", "No job matches.", "Jobs · KubeDL"),
     *_of_jobs(),
