@@ -6,6 +6,7 @@ import { Icon } from "../parts/icon";
 import { Ready } from "../parts/ready";
 import { Skeleton } from "../parts/skeleton";
 import { State } from "../parts/state";
+import { panelOf, Tabs } from "../parts/tabs";
 import { Notice, Trouble } from "../parts/trouble";
 import { live, rows as store, useHeard, useNow, useRows, useSession } from "../session";
 import { inOrder, inView, matcher, VIEWS } from "../text/filter";
@@ -25,7 +26,7 @@ export function Jobs() {
   useHeard(); // an error of the stream is shown here too
   const query = useDeferredValue(q);
   const counts = useMemo(
-    () => new Map(VIEWS.map(({ id }) => [id, all.filter((row) => inView(id, row, session.user)).length])),
+    () => Object.fromEntries(VIEWS.map(({ id }) => [id, all.filter((row) => inView(id, row, session.user)).length])),
     [all, session.user],
   );
   const shown = useMemo(() => {
@@ -40,14 +41,7 @@ export function Jobs() {
         <h1>Jobs</h1>
         {store.loaded ? <span className="dim">{figure(shown.length)} shown</span> : null}
       </div>
-      <div className="tabs" role="tablist" aria-label="Views">
-        {VIEWS.map(({ id, title }) => (
-          <button key={id} role="tab" aria-selected={view === id} onClick={() => search({ view: id })}>
-            {title}
-            <span className="n">{store.loaded ? figure(counts.get(id) ?? 0) : ""}</span>
-          </button>
-        ))}
-      </div>
+      <Tabs label="Views" tabs={VIEWS} counts={store.loaded ? counts : {}} chosen={view} choose={(next) => search({ view: next })} />
       <label className="query">
         <Icon name="filter" small />
         <span className="sr">Filter</span>
@@ -58,15 +52,17 @@ export function Jobs() {
           onChange={(event) => search({ q: event.target.value })}
         />
       </label>
-      {store.loaded ? (
-        <Table rows={shown} any={all.length > 0} clear={() => search({ view: "all", q: "" })} />
-      ) : live.failure !== null ? (
-        <Trouble error={live.failure} />
-      ) : (
-        <div className="card">
-          <Skeleton />
-        </div>
-      )}
+      <div {...panelOf(view)}>
+        {store.loaded ? (
+          <Table rows={shown} any={all.length > 0} clear={() => search({ view: "all", q: "" })} />
+        ) : live.failure !== null ? (
+          <Trouble error={live.failure} />
+        ) : (
+          <div className="card">
+            <Skeleton />
+          </div>
+        )}
+      </div>
     </>
   );
 }
@@ -84,18 +80,29 @@ function Table({ rows, any, clear }: { rows: readonly JobRow[]; any: boolean; cl
     overscan: 12,
   });
   const items = virtual.getVirtualItems();
-  return (
-    <div className="card jobs" role="table" aria-label="Jobs" aria-rowcount={rows.length + 1}>
-      <div className="vhead vgrid" role="row">
-        {["State", "Name", "Kind", "User", "GPUs", "Ready", "Why", "Time"].map((title) => (
-          <span key={title} role="columnheader" className={title === "GPUs" || title === "Time" ? "right" : undefined}>
-            {title}
-          </span>
-        ))}
-      </div>
-      {rows.length === 0 ? (
+  const foot = (
+    <div className="tablefoot">
+      <span>{figure(rows.length)} live</span>
+      {store.hiddenNamespaces > 0 ? <span>{hidden(store.hiddenNamespaces)}</span> : null}
+    </div>
+  );
+  if (rows.length === 0)
+    return (
+      <div className="card jobs">
         <Empty any={any} clear={clear} />
-      ) : (
+        {foot}
+      </div>
+    );
+  return (
+    <div className="card jobs">
+      <div role="table" aria-label="Jobs" aria-rowcount={rows.length + 1}>
+        <div className="vhead vgrid" role="row">
+          {["State", "Name", "Kind", "User", "GPUs", "Ready", "Why", "Time"].map((title) => (
+            <span key={title} role="columnheader" className={title === "GPUs" || title === "Time" ? "right" : undefined}>
+              {title}
+            </span>
+          ))}
+        </div>
         <div className="vport" ref={port} role="rowgroup" tabIndex={0} aria-label="Rows">
           <div className="vspace" style={{ height: rows.length * height }}>
             {items.map((item) => {
@@ -114,11 +121,8 @@ function Table({ rows, any, clear }: { rows: readonly JobRow[]; any: boolean; cl
             })}
           </div>
         </div>
-      )}
-      <div className="tablefoot">
-        <span>{figure(rows.length)} live</span>
-        {store.hiddenNamespaces > 0 ? <span>{hidden(store.hiddenNamespaces)}</span> : null}
       </div>
+      {foot}
     </div>
   );
 }
