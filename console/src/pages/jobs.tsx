@@ -2,13 +2,14 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useDeferredValue, useMemo, useRef, useSyncExternalStore } from "react";
 import type { JobRow, Session } from "../api/wire";
+import { DeletedJobs } from "../parts/deleted-jobs";
 import { Icon } from "../parts/icon";
 import { Ready } from "../parts/ready";
 import { Skeleton } from "../parts/skeleton";
 import { State } from "../parts/state";
 import { Notice, Trouble } from "../parts/trouble";
 import { live, rows as store, useHeard, useNow, useRows, useSession } from "../session";
-import { inOrder, inView, matcher, VIEWS } from "../text/filter";
+import { DELETED, inOrder, inView, matcher, type View, VIEWS } from "../text/filter";
 import { elapsed, figure, moment } from "../text/format";
 
 const narrow = window.matchMedia("(max-width: 820px)");
@@ -30,7 +31,7 @@ export function Jobs() {
   );
   const shown = useMemo(() => {
     const matches = matcher(query);
-    return inOrder(all.filter((row) => inView(view, row, session.user) && matches(row)));
+    return inOrder(all.filter((row) => view !== DELETED && inView(view, row, session.user) && matches(row)));
   }, [all, view, query, session.user]);
   const search = (next: { view?: typeof view; q?: string }): void =>
     void navigate({ search: (before) => clean({ ...before, ...next }), replace: true });
@@ -38,7 +39,7 @@ export function Jobs() {
     <>
       <div className="head">
         <h1>Jobs</h1>
-        {store.loaded ? <span className="dim">{figure(shown.length)} shown</span> : null}
+        {store.loaded && view !== DELETED ? <span className="dim">{figure(shown.length)} shown</span> : null}
       </div>
       <div className="tabs" role="tablist" aria-label="Views">
         {VIEWS.map(({ id, title }) => (
@@ -47,6 +48,9 @@ export function Jobs() {
             <span className="n">{store.loaded ? figure(counts.get(id) ?? 0) : ""}</span>
           </button>
         ))}
+        <button role="tab" aria-selected={view === DELETED} onClick={() => search({ view: DELETED })}>
+          Deleted
+        </button>
       </div>
       <label className="query">
         <Icon name="filter" small />
@@ -58,7 +62,9 @@ export function Jobs() {
           onChange={(event) => search({ q: event.target.value })}
         />
       </label>
-      {store.loaded ? (
+      {view === DELETED ? (
+        <DeletedJobs q={q} clear={() => search({ q: "" })} />
+      ) : store.loaded ? (
         <Table rows={shown} any={all.length > 0} clear={() => search({ view: "all", q: "" })} />
       ) : live.failure !== null ? (
         <Trouble error={live.failure} />
@@ -187,6 +193,6 @@ function Empty({ any, clear }: { any: boolean; clear: () => void }) {
 
 const hidden = (count: number): string => (count === 1 ? "1 namespace is hidden" : `${count} namespaces are hidden`);
 
-function clean(search: { view?: (typeof VIEWS)[number]["id"]; q?: string }) {
+function clean(search: { view?: View; q?: string }) {
   return { ...(search.view && search.view !== "all" ? { view: search.view } : {}), ...(search.q ? { q: search.q } : {}) };
 }
