@@ -1,6 +1,7 @@
 """What a caller may see goes into the query, on every database."""
 
 from datetime import date, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -25,10 +26,13 @@ KINDS, NAMESPACES = ("PyTorchJob", "TFJob"), ("team-a", "team-b", "team-c")
 DAY = NOW.date()
 
 
+def _book(namespace: str) -> PriceBook:
+    return PriceBook("EUR", (PriceEntry(cpu_hour=1.0),)) if namespace == "team-a" else PriceBook()
+
+
 @pytest.fixture
 async def recorded(engine: AsyncEngine, cluster: str) -> list[dict[str, Any]]:
     """Two jobs of each kind in each namespace: one that was deleted, one that is there. Only team-a has a price."""
-    books = {"team-a": PriceBook("EUR", (PriceEntry(cpu_hour=1.0),))}
     made = []
     for number, (kind, namespace, gone) in enumerate(
         (kind, namespace, gone) for kind in KINDS for namespace in NAMESPACES for gone in (True, False)
@@ -40,7 +44,7 @@ async def recorded(engine: AsyncEngine, cluster: str) -> list[dict[str, Any]]:
         obj["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "gpus"}
         worker = pod(obj, phase="Succeeded")
         worker["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "2"}}
-        receipts = Receipts(engine, cluster, lambda chosen=namespace: books.get(chosen, PriceBook()), lambda: NOW)
+        receipts = Receipts(engine, cluster, partial(_book, namespace), lambda: NOW)
         sink = DatabaseSink(engine, cluster, written=receipts.written)
         await sink.claim(Epoch("lease", 0, "me"))
         await sink.write([rows.job_row(kind, decoded_job(obj), deleted=gone, now=NOW), pod_row(worker)])
