@@ -50,6 +50,7 @@ def _of_jobs() -> list[Route]:
 ROUTES: Sequence[Route] = (
     Route("overview", "/", "33.3 %", "Overview · KubeDL"),
     Route("jobs", "/jobs", "sweep-1", "Jobs · KubeDL"),
+    Route("jobs-deleted", "/jobs?view=deleted", "The history is not installed.", "Jobs · KubeDL"),
     Route("jobs-none", "/jobs?q=nothing-like-it", "No job matches.", "Jobs · KubeDL"),
     *_of_jobs(),
     Route(
@@ -77,6 +78,8 @@ ROUTES: Sequence[Route] = (
     Route("node", "/nodes/a100-04", "vit-g14-finetune-worker-1", "a100-04 · Nodes · KubeDL"),
     Route("crons", "/crons", "2 shown", "Crons · KubeDL"),
     Route("cron", "/crons/nlp/dlrm-daily", "dlrm-daily-7", "dlrm-daily · Crons · KubeDL"),
+    Route("cost", "/cost", "The history is not installed.", "Cost · KubeDL"),
+    Route("past-job", "/jobs/nlp/pytorchjob/gone/some-uid", "no database of the history", "gone · Jobs · KubeDL"),
     Route("sign-in", "/jobs", "Sign in with a Kubernetes token", "Sign in · KubeDL", person="nobody"),
     Route("nodes-forbidden", "/nodes", "May not list nodes.", "Nodes · KubeDL", person="ben"),
     Route("queues-forbidden", "/queues", "hidden from you.", "Queues · KubeDL", person="ben"),

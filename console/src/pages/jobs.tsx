@@ -2,6 +2,7 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useDeferredValue, useMemo, useRef, useSyncExternalStore } from "react";
 import type { JobRow, Session } from "../api/wire";
+import { DeletedJobs } from "../parts/deleted-jobs";
 import { Icon } from "../parts/icon";
 import { Ready } from "../parts/ready";
 import { Skeleton } from "../parts/skeleton";
@@ -9,8 +10,10 @@ import { State } from "../parts/state";
 import { panelOf, Tabs } from "../parts/tabs";
 import { Notice, Trouble } from "../parts/trouble";
 import { live, rows as store, useHeard, useNow, useRows, useSession } from "../session";
-import { inOrder, inView, matcher, VIEWS } from "../text/filter";
+import { DELETED, inOrder, inView, matcher, type View, VIEWS } from "../text/filter";
 import { elapsed, figure, moment } from "../text/format";
+
+const TABS: readonly { readonly id: View; readonly title: string }[] = [...VIEWS, { id: DELETED, title: "Deleted" }];
 
 const narrow = window.matchMedia("(max-width: 820px)");
 const onNarrow = (listener: () => void): (() => void) => {
@@ -31,7 +34,7 @@ export function Jobs() {
   );
   const shown = useMemo(() => {
     const matches = matcher(query);
-    return inOrder(all.filter((row) => inView(view, row, session.user) && matches(row)));
+    return inOrder(all.filter((row) => view !== DELETED && inView(view, row, session.user) && matches(row)));
   }, [all, view, query, session.user]);
   const search = (next: { view?: typeof view; q?: string }): void =>
     void navigate({ search: (before) => clean({ ...before, ...next }), replace: true });
@@ -39,9 +42,9 @@ export function Jobs() {
     <>
       <div className="head">
         <h1>Jobs</h1>
-        {store.loaded ? <span className="dim">{figure(shown.length)} shown</span> : null}
+        {store.loaded && view !== DELETED ? <span className="dim">{figure(shown.length)} shown</span> : null}
       </div>
-      <Tabs label="Views" tabs={VIEWS} counts={store.loaded ? counts : {}} chosen={view} choose={(next) => search({ view: next })} />
+      <Tabs label="Views" tabs={TABS} counts={store.loaded ? counts : {}} chosen={view} choose={(next) => search({ view: next })} />
       <label className="query">
         <Icon name="filter" small />
         <span className="sr">Filter</span>
@@ -53,7 +56,9 @@ export function Jobs() {
         />
       </label>
       <div {...panelOf(view)}>
-        {store.loaded ? (
+        {view === DELETED ? (
+          <DeletedJobs q={q} clear={() => search({ q: "" })} />
+        ) : store.loaded ? (
           <Table rows={shown} any={all.length > 0} clear={() => search({ view: "all", q: "" })} />
         ) : live.failure !== null ? (
           <Trouble error={live.failure} />
@@ -191,6 +196,6 @@ function Empty({ any, clear }: { any: boolean; clear: () => void }) {
 
 const hidden = (count: number): string => (count === 1 ? "1 namespace is hidden" : `${count} namespaces are hidden`);
 
-function clean(search: { view?: (typeof VIEWS)[number]["id"]; q?: string }) {
+function clean(search: { view?: View; q?: string }) {
   return { ...(search.view && search.view !== "all" ? { view: search.view } : {}), ...(search.q ? { q: search.q } : {}) };
 }

@@ -13,6 +13,7 @@ export const PAGES = [
   { to: "/queues", title: "Queues", icon: "queues", key: "q" },
   { to: "/nodes", title: "Nodes", icon: "nodes", key: "n" },
   { to: "/crons", title: "Crons", icon: "crons", key: "c" },
+  { to: "/cost", title: "Cost", icon: "cost", key: "t" },
 ] as const satisfies readonly { to: string; title: string; icon: IconName; key: string }[];
 
 export function Links() {

@@ -10,6 +10,7 @@ test("a page has its name, and an object its own before it", () => {
   expect(pageTitle("/", PAGES)).toBe("Overview · KubeDL");
   expect(pageTitle("/jobs/", PAGES)).toBe("Jobs · KubeDL");
   expect(pageTitle("/jobs/nlp/pytorchjob/bert", PAGES)).toBe("bert · Jobs · KubeDL");
+  expect(pageTitle("/jobs/nlp/pytorchjob/bert/6f1c", PAGES)).toBe("bert · Jobs · KubeDL");
 });
 
 test("an address without a page says so", () => {

@@ -2,6 +2,6 @@
 export function pageTitle(path: string, pages: readonly { readonly to: string; readonly title: string }[]): string {
   const [first = "", ...rest] = path.split("/").filter((part) => part !== "");
   const page = pages.find(({ to }) => to === `/${first}`);
-  const name = page === undefined ? undefined : rest.at(-1);
+  const name = page === undefined ? undefined : rest[Math.min(rest.length - 1, 2)]; // a deleted job's uid comes after its name
   return [name, page?.title ?? "No such page", "KubeDL"].filter((part) => part !== undefined).join(" · ");
 }
