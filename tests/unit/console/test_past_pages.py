@@ -18,6 +18,7 @@ from tests.unit.console.past import DAY, HIDDEN, JOBS, Past, with_history
 from tests.unit.console.world import JOBS as PYTORCH
 from tests.unit.console.world import NOW, World, caller
 
+SOURCE = Path(__file__).parents[3] / "src"
 ADA, BEN, ROOT, NOBODY = caller("ada"), caller("ben"), caller("root"), caller("nobody")
 TF = "tfjobs.training.kubedl.io"
 BERT = JOBS[0]
@@ -247,5 +248,6 @@ async def main():
             print(error)
 asyncio.run(main())
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    environment = {"PYTHONPATH": str(SOURCE)}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, env=environment)
     assert "the packages of kubedl[history] are not installed" in done.stdout, done.stderr
