@@ -78,7 +78,12 @@ class TestWait:
 
     def test_changes_are_lines_with_a_time(self, run: Run, api: ApiServer) -> None:
         path = api.job("bert", status={"state": "Queuing", "ready": "0/2", "message": "3rd in line"})
-        threading.Timer(0.1, lambda: api.put(path, {**api.objects[path], "status": DONE})).start()
+
+        def end() -> None:
+            until("a watch", lambda: any(call.query.get("watch") for call in api.calls))
+            api.put(path, {**api.objects[path], "status": DONE})
+
+        threading.Thread(target=end).start()
         first, last = run("wait", "bert").err.splitlines()
         assert first[8:] == " bert Queuing 0/2 3rd in line"
         assert last == "pytorchjob/bert succeeded"
