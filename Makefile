@@ -114,7 +114,7 @@ check-console: console/node_modules/.installed ## Types, unit tests and sizes of
 	cd console && npx tsc --noEmit && npx vitest run
 	$(MAKE) console
 
-test-console: $(VENV)/.installed console ## The console in a real Chromium, on a real control plane (a minute)
+test-console: $(VENV)/.installed console ## The console in a real Chromium, on a real control plane (three minutes)
 	devtools/install-debian-packages chromium
 	$(PYTHON) -m testbed prepare
 	$(PYTEST) tests/browser

@@ -2,6 +2,7 @@ import { QueryClientProvider } from "@tanstack/react-query";
 import { createRootRoute, createRoute, createRouter, Link, RouterProvider } from "@tanstack/react-router";
 import { StrictMode, useEffect } from "react";
 import { createRoot } from "react-dom/client";
+import { Cost } from "./pages/cost";
 import { Cron } from "./pages/cron";
 import { Crons } from "./pages/crons";
 import { Job } from "./pages/job";
@@ -11,6 +12,7 @@ import { Models } from "./pages/models";
 import { Node } from "./pages/node";
 import { Nodes } from "./pages/nodes";
 import { Overview } from "./pages/overview";
+import { PastJob } from "./pages/past-job";
 import { Queues } from "./pages/queues";
 import { Service } from "./pages/service";
 import { Services } from "./pages/services";
@@ -19,7 +21,8 @@ import { Submit } from "./pages/submit";
 import { Shell } from "./parts/shell";
 import { Notice, Trouble } from "./parts/trouble";
 import { live, queries, useSession } from "./session";
-import { type View, VIEWS } from "./text/filter";
+import { type Days, DAYS } from "./text/cost";
+import { DELETED, type View, VIEWS } from "./text/filter";
 import { type RangeId, RANGES } from "./text/overview";
 import { currentTheme, showTheme } from "./theme";
 import "./style/tokens.css";
@@ -75,7 +78,7 @@ const jobs = createRoute({
   path: "/jobs",
   component: Jobs,
   validateSearch: (search: Record<string, unknown>): { view?: View; q?: string } => {
-    const view = VIEWS.find(({ id }) => id === search["view"])?.id;
+    const view = search["view"] === DELETED ? DELETED : VIEWS.find(({ id }) => id === search["view"])?.id;
     const q = text(search["q"]);
     return { ...(view === undefined ? {} : { view }), ...(q === undefined ? {} : { q }) };
   },
@@ -90,6 +93,7 @@ const job = createRoute({
     return { ...(tab === undefined ? {} : { tab }), ...(pod === undefined ? {} : { pod }) };
   },
 });
+const pastJob = createRoute({ getParentRoute: () => root, path: "/jobs/$namespace/$kind/$name/$uid", component: PastJob });
 
 const nodes = createRoute({
   getParentRoute: () => root,
@@ -112,6 +116,16 @@ const services = createRoute({ getParentRoute: () => root, path: "/services", co
 const service = createRoute({ getParentRoute: () => root, path: "/services/$namespace/$name", component: Service });
 const crons = createRoute({ getParentRoute: () => root, path: "/crons", component: Crons, validateSearch: searched });
 const cron = createRoute({ getParentRoute: () => root, path: "/crons/$namespace/$name", component: Cron });
+const cost = createRoute({
+  getParentRoute: () => root,
+  path: "/cost",
+  component: Cost,
+  validateSearch: (search: Record<string, unknown>): { days?: Days; ns?: string } => {
+    const days = DAYS.find((known) => String(known) === String(search["days"]));
+    const ns = text(search["ns"]);
+    return { ...(days === undefined ? {} : { days }), ...(ns === undefined ? {} : { ns }) };
+  },
+});
 
 const submit = createRoute({
   getParentRoute: () => root,
@@ -124,7 +138,7 @@ const submit = createRoute({
 });
 
 const router = createRouter({
-  routeTree: root.addChildren([home, jobs, job, nodes, node, queues, models, model, services, service, crons, cron, submit]),
+  routeTree: root.addChildren([home, jobs, job, pastJob, nodes, node, queues, models, model, services, service, crons, cron, cost, submit]),
 });
 declare module "@tanstack/react-router" {
   interface Register {

@@ -16,6 +16,7 @@ from typing import Any, Self
 from harness.drivers.operator_process import free_port, install_custom_resources
 from harness.drivers.process import Process
 from harness.experiments import rbac_audit
+from kubedl.client.history_database import DATABASE
 from kubedl.console.safety import MARK
 from testbed.cluster import Cluster
 from testbed.controlplane import AUDITED
@@ -46,15 +47,22 @@ class ConsoleProcess(Process):
     """A console with the rights of the chart and no others; all that it asks for is in the audit log."""
 
     def __init__(
-        self, cluster: Cluster, directory: Path, *arguments: str, mode: str = "proxy", kubeconfig: Path | None = None
+        self,
+        cluster: Cluster,
+        directory: Path,
+        *arguments: str,
+        mode: str = "proxy",
+        kubeconfig: Path | None = None,
+        history: str = "",
     ) -> None:
-        """A kubeconfig names another way to the API server, as with a fault proxy between."""
+        """A kubeconfig names another way to the API server, as with a fault proxy between; `history` a database."""
         self._cluster, self._port, self._health = cluster, free_port(), free_port()
         give_rights(cluster)
         command = [sys.executable, "-m", "kubedl.entrypoints.command", "console", f"--mode={mode}", "--cluster=test"]
         command += ["--kubeconfig", str(kubeconfig or cluster.authority.kubeconfig(USER))]
         command += ["--address", f"127.0.0.1:{self._port}", "--health-address", f"127.0.0.1:{self._health}"]
-        super().__init__([*command, *arguments], directory / "console.log", {"PYTHONPATH": str(ROOT / "src")}, ROOT)
+        environment = {"PYTHONPATH": str(ROOT / "src"), DATABASE: history}
+        super().__init__([*command, *arguments], directory / "console.log", environment, ROOT)
 
     def __enter__(self) -> Self:
         install_custom_resources(self._cluster)

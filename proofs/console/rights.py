@@ -5,6 +5,7 @@ must not get to read that word, nor a uid, from any address, stream or metric. R
 are open. Two minutes. The last line is JSON.
 """
 
+import asyncio
 import base64
 import json
 import sys
@@ -13,6 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from cryptography.hazmat.primitives import hashes, serialization
@@ -23,6 +25,10 @@ from harness.drivers import console_objects
 from harness.drivers.api_connection import Connection
 from harness.drivers.console_objects import EVERYTHING, Team
 from harness.drivers.console_process import Answer, ConsoleProcess, rights_everywhere, token_of
+from harness.drivers.databases import create_tables
+from harness.drivers.recorded_past import PastJob, record
+from kubedl.history.engine import create_engine, parse_url
+from kubedl.history.price_book import PriceBook
 from proofs.console.revoking import revoked
 from proofs.console.routes import NODE, PEOPLE, STRANGERS, TENANTS, Route, routes
 from testbed import cluster_lock, namespaces
@@ -33,6 +39,7 @@ from testbed.waiting import until
 
 WORD = "hidden-k7q2"
 ABSENT = "absent-x3m9"  # as long as the other
+CLUSTER = "kubedl"  # in the history, by default
 ISSUER = "https://kubernetes.default.svc.cluster.local"
 LIST_NODES = {"apiGroups": [""], "resources": ["nodes"], "verbs": ["list"]}
 OWN_GROUPS = [
@@ -106,10 +113,12 @@ def scene(cluster: Cluster) -> Iterator[Scene]:
         namespaces.fresh(cluster.api, "first") as first,
         namespaces.fresh(cluster.api, "second") as second,
         console_objects.nodes(connection, {NODE: {"cpu": "8", "memory": "64Gi", "gpu": "8"}}),
-        ConsoleProcess(cluster, Path(directory)) as console,
+        ConsoleProcess(cluster, Path(directory), history=(history := f"sqlite:///{directory}/history.db")) as console,
     ):
         team = Team(connection, first)
         job = fill(team)
+        create_tables(history)
+        asyncio.run(recorded(history, first, job["metadata"]["uid"]))
         Team(connection, second).job("own", status={"state": "Running"})
         tokens = {
             "nobody": "",
@@ -145,11 +154,19 @@ def fill(team: Team) -> dict[str, dict[str, str]]:
     return job
 
 
+async def recorded(history: str, namespace: str, uid: str) -> None:
+    """Let the history say that the first team's job was deleted, with the word wherever it has a text."""
+    engine, began = create_engine(parse_url(history)), datetime.now(UTC) - timedelta(days=1)
+    job = PastJob(namespace, WORD, began, user=WORD, queue=WORD, message=WORD, log=WORD, event=WORD, uid=uid)
+    await record(engine, CLUSTER, [job], PriceBook(WORD[:16]), {"node-1": WORD})
+    await engine.dispose()
+
+
 def insist(ready: Scene, valid: str) -> None:
     """The reader must see everything, else nothing is shown by others who do not; so must the token that is expired."""
 
     def filled() -> bool:
-        pages = [f"/api/v1/{one}" for one in ("jobs", "models", "services", "crons", "queues")]
+        pages = [f"/api/v1/{one}" for one in ("jobs", "models", "services", "crons", "queues", "history/jobs", "cost")]
         return all(WORD.encode() in ready.console.get(page, ready.tokens["reader"]).body for page in pages)
 
     until("the reader to see an object of every kind", filled, deadline=60)
@@ -182,7 +199,8 @@ def _ask(ready: Scene, route: Route, person: str, name: str) -> Answer:
     if route.stream and person not in STRANGERS:
         return Answer(200, b"")  # what streams say is judged while rights are taken away
     body = route.body(ready.team.namespace, ready.uid)
-    return ready.console.ask(route.method, route.address(ready.team.namespace, name), token, body)
+    uid = ready.uid if name == WORD else ready.uid[::-1]  # of the job, or of one that is not there
+    return ready.console.ask(route.method, route.address(ready.team.namespace, name, uid), token, body)
 
 
 def _judge(found: Found, ready: Scene, route: Route, person: str, answer: Answer) -> None:

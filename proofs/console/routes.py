@@ -52,7 +52,7 @@ class Route:
     def known(self) -> bool:
         """Whether there is a case for it."""
         unsent = self.method in {"POST", "PUT", "PATCH"} and self.body("", "") is None
-        return _parameters(self.path) <= {"namespace", "kind", "name", "pod", "path"} and not unsent
+        return _parameters(self.path) <= {"namespace", "kind", "name", "pod", "path", "uid"} and not unsent
 
     @property
     def of_nodes(self) -> bool:
@@ -69,9 +69,9 @@ class Route:
         """Whether the API server decides about it, with the person's own token."""
         return "/logs/" in self.path
 
-    def address(self, namespace: str, name: str) -> str:
+    def address(self, namespace: str, name: str, uid: str) -> str:
         """The path with its parameters."""
-        known = {"namespace": namespace, "kind": "pytorchjob", "pod": f"{name}-worker-0", "path": ""}
+        known = {"namespace": namespace, "kind": "pytorchjob", "pod": f"{name}-worker-0", "path": "", "uid": uid}
         known["name"] = NODE if self.of_nodes else name
         return self.path.format_map(known)
 

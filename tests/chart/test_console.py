@@ -96,12 +96,41 @@ def test_who_may_reach_the_page(helm: Helm) -> None:
     assert metrics["ports"] == [{"port": "http"}]
 
 
+def test_it_has_no_history_by_default(helm: Helm) -> None:
+    """Also beside a recorder: its URL may write."""
+    recorder = {"history": {"create": True, "cluster": "prod", "databaseSecret": "history"}}
+    objects = helm.template(values() | recorder)
+    [container] = console(objects, "Deployment")["spec"]["template"]["spec"]["containers"]
+    assert "env" not in container
+    assert not parser().parse_args(container["args"][1:]).history_cluster
+    [egress] = console(objects, "NetworkPolicy")["spec"]["egress"]
+    assert 5432 not in [one["port"] for one in egress["ports"]]
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_the_history_is_named_by_a_secret(helm: Helm, own: bool) -> None:
+    """Its address is in no argument; the name of the cluster is its own, or that of the recorder."""
+    history = {"databaseSecret": "history-reader", "databaseKey": "reader-url"}
+    objects = helm.template(
+        values(history={**history, "cluster": "prod"} if own else history)
+        | {"history": {"cluster": "" if own else "prod", "databasePorts": [6432]}}
+    )
+    [container] = console(objects, "Deployment")["spec"]["template"]["spec"]["containers"]
+    source = {"secretKeyRef": {"name": "history-reader", "key": "reader-url"}}
+    assert container["env"] == [{"name": "KUBEDL_HISTORY_DATABASE", "valueFrom": source}]
+    assert parser().parse_args(container["args"][1:]).history_cluster == "prod"
+    [egress] = console(objects, "NetworkPolicy")["spec"]["egress"]
+    assert 6432 in [one["port"] for one in egress["ports"]]
+
+
 @pytest.mark.parametrize(
     ("settings", "complaint"),
     [
         ({"replicas": 2}, "console.sessionKeySecret"),
         ({"mode": "local"}, "mode"),
         ({"sessionKey": "hidden"}, "sessionKey"),
+        ({"history": {"databaseSecret": "history"}}, "console.history.cluster"),
+        ({"history": {"database": "postgresql://"}}, "database"),
     ],
 )
 def test_what_cannot_work_is_refused(helm: Helm, settings: dict[str, Any], complaint: str) -> None:

@@ -439,3 +439,135 @@ export interface KindList {
 export interface Manifest {
   readonly json: string;
 }
+
+/** An amount of one currency. */
+export interface Money {
+  readonly currency: string;
+  readonly micros: number;
+}
+
+/** How long jobs waited, and which time of their pods had no result. */
+export interface Waste {
+  readonly jobs: number;
+  readonly waitingSeconds: number;
+  readonly restartedSeconds: number;
+  readonly lostSeconds: number;
+}
+
+/** What a team, a user, a queue or a day has used and spent. */
+export interface CostRow {
+  readonly name: string;
+  readonly costs: readonly Money[];
+  readonly gpuSeconds: number;
+  readonly cpuSeconds: number;
+  readonly memoryGibSeconds: number;
+  readonly unpricedGpuSeconds: number;
+  readonly unpricedCpuSeconds: number;
+  readonly waste: Waste | null;
+}
+
+/** What ended jobs of namespaces that the caller may see have used and spent in some days, dearest first. */
+export interface CostPage {
+  readonly installed: boolean;
+  readonly days: number;
+  readonly first: string;
+  readonly last: string;
+  readonly total: CostRow;
+  readonly teams: readonly CostRow[];
+  readonly users: readonly CostRow[];
+  readonly queues: readonly CostRow[];
+  readonly byDay: readonly CostRow[];
+  readonly moreTeams: number;
+  readonly moreUsers: number;
+  readonly moreQueues: number;
+  readonly hiddenNamespaces: number;
+}
+
+/** A job as the history has it. */
+export interface PastJobRow {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly state: string;
+  readonly reason: string;
+  readonly user: string;
+  readonly queue: string;
+  readonly gpus: number;
+  readonly restarts: number;
+  readonly modelVersion: string;
+  readonly created: string;
+  readonly started: string | null;
+  readonly finished: string | null;
+  readonly deleted: string | null;
+  readonly deletion: string;
+}
+
+/** A page of jobs that were deleted, newest first. If `next` is not empty there may be more. */
+export interface PastJobList {
+  readonly installed: boolean;
+  readonly rows: readonly PastJobRow[];
+  readonly next: string;
+  readonly hiddenNamespaces: number;
+}
+
+/** A pod of such a job. */
+export interface PastPodRow {
+  readonly name: string;
+  readonly replica: string;
+  readonly attempt: number;
+  readonly phase: string;
+  readonly reason: string;
+  readonly exitCode: number | null;
+  readonly node: string;
+  readonly restarts: number;
+  readonly started: string | null;
+  readonly finished: string | null;
+  readonly log: string;
+  readonly logCut: boolean;
+}
+
+/** An event about the job or one of its pods. */
+export interface PastEventRow {
+  readonly about: string;
+  readonly type: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly count: number;
+  readonly time: string;
+}
+
+/** What was used on one day in one pool of nodes. */
+export interface ReceiptLine {
+  readonly day: string;
+  readonly pool: string;
+  readonly spot: boolean;
+  readonly gpuSeconds: number;
+  readonly cpuSeconds: number;
+  readonly memoryGibSeconds: number;
+  readonly cost: Money | null;
+}
+
+/** What a job used and cost. */
+export interface Receipt {
+  readonly waitingSeconds: number;
+  readonly runningSeconds: number;
+  readonly restartedSeconds: number;
+  readonly lostSeconds: number;
+  readonly gpuSeconds: number;
+  readonly cpuSeconds: number;
+  readonly memoryGibSeconds: number;
+  readonly cost: Money | null;
+  readonly unpriced: boolean;
+  readonly lines: readonly ReceiptLine[];
+}
+
+/** One job. A part that the caller may not see is empty and named in `missing`. */
+export interface PastJobPage {
+  readonly job: PastJobRow;
+  readonly message: string;
+  readonly pods: readonly PastPodRow[];
+  readonly events: readonly PastEventRow[];
+  readonly receipt: Receipt | null;
+  readonly missing: readonly Missing[];
+}

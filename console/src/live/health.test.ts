@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { health, pause } from "./health";
+import { health, pause, spoken } from "./health";
 
 const at = (connection: "connecting" | "open" | "cut" | "signed-out", heardAt: number, silentSeconds = 0) =>
   health({ connection, heardAt, silentSeconds }, 100_000);
@@ -9,8 +9,18 @@ test("the dot says how old the page is", () => {
   expect(at("open", 66_000)).toEqual({ tone: "wait", words: "Last heard 34 s ago" });
   expect(at("open", 99_000, 90)).toEqual({ tone: "wait", words: "Cluster silent for 90 s" });
   expect(at("cut", 70_000)).toEqual({ tone: "fail", words: "Disconnected, last heard 30 s ago" });
+  expect(at("cut", 0).words).toBe("Disconnected");
   expect(at("signed-out", 70_000).tone).toBe("fail");
   expect(at("connecting", 0).words).toBe("Connecting");
+});
+
+test("who hears the page is told once, and not while it loads", () => {
+  const said = (connection: "connecting" | "open" | "cut", heardAt: number, now: number) => spoken({ connection, heardAt, silentSeconds: 0 }, now);
+  expect(said("open", 99_000, 100_000)).toBe("");
+  expect(said("connecting", 0, 100_000)).toBe("");
+  expect(said("cut", 70_000, 100_000)).toMatch(/^Disconnected/);
+  expect(said("cut", 70_000, 101_000)).toBe(said("cut", 70_000, 100_000));
+  expect(said("open", 66_000, 101_000)).toBe(said("open", 66_000, 100_000));
 });
 
 test("tries are further and further apart, with chance, up to 30 s", () => {

@@ -20,11 +20,19 @@ export function health(heard: Heard, now: number): Health {
   const ago = Math.max(0, Math.round((now - heard.heardAt) / 1000));
   if (heard.connection === "signed-out") return { tone: "fail", words: "Signed out" };
   if (heard.connection === "connecting" && heard.heardAt === 0) return { tone: "wait", words: "Connecting" };
-  if (heard.connection === "cut") return { tone: "fail", words: `Disconnected, last heard ${ago} s ago` };
+  if (heard.connection === "cut")
+    return { tone: "fail", words: heard.heardAt === 0 ? "Disconnected" : `Disconnected, last heard ${ago} s ago` };
   if (now - heard.heardAt > STALE) return { tone: "wait", words: `Last heard ${ago} s ago` };
   if (heard.silentSeconds > SILENT)
     return { tone: "wait", words: `Cluster silent for ${Math.round(heard.silentSeconds)} s` };
   return { tone: "ok", words: "Live" };
+}
+
+/** The same for somebody who hears the page: said when it changes, so without seconds that count. */
+export function spoken(heard: Heard, now: number): string {
+  const { tone } = health(heard, now);
+  if (tone === "ok" || heard.connection === "connecting") return "";
+  return tone === "fail" ? "Disconnected. What is shown is not current." : "Nothing is heard. What is shown may not be current.";
 }
 
 /** Milliseconds until the next try: 1, 2, 4 … 30 s, each with up to half of it less. */

@@ -20,7 +20,7 @@ export function Cron() {
   return (
     <>
       <Crumbs to="/crons" title="Crons" more={namespace} />
-      <PageQuery<CronRow> topic="crons" path={address("crons", namespace, name)}>
+      <PageQuery<CronRow> topic="crons" path={address("crons", namespace, name)} name={name}>
         {(cron) => <Content cron={cron} />}
       </PageQuery>
     </>

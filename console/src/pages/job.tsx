@@ -8,6 +8,7 @@ import { JobActions } from "../parts/job-actions";
 import { LogView } from "../parts/log";
 import { Ready } from "../parts/ready";
 import { State } from "../parts/state";
+import { panelOf, Tabs } from "../parts/tabs";
 import { Notice, Trouble } from "../parts/trouble";
 import { useNow } from "../session";
 import { elapsed, figure, moment } from "../text/format";
@@ -80,26 +81,23 @@ export function Job() {
         </div>
       ) : null}
       <div className="card">
-        <div className="tabs inside" role="tablist" aria-label="Parts of the job">
-          {TABS.map(({ id, title }) => (
-            <button
-              key={id}
-              role="tab"
-              aria-selected={tab === id}
-              onClick={() => void navigate({ search: (before) => ({ ...before, tab: id }), replace: true })}
-            >
-              {title}
-              <span className="n">{figure(counts[id])}</span>
-            </button>
-          ))}
+        <Tabs
+          label="Parts of the job"
+          tabs={TABS}
+          counts={counts}
+          chosen={tab}
+          choose={(next) => void navigate({ search: (before) => ({ ...before, tab: next }), replace: true })}
+          inside
+        />
+        <div {...panelOf(tab)}>
+          {tab === "log" ? (
+            <Pods page={data} chosen={pod} choose={(next) => void navigate({ search: (before) => ({ ...before, pod: next }), replace: true })} />
+          ) : tab === "conditions" ? (
+            <Conditions rows={data.conditions} now={now} />
+          ) : (
+            <Events rows={data.events} missing={data.missing} now={now} />
+          )}
         </div>
-        {tab === "log" ? (
-          <Pods page={data} chosen={pod} choose={(next) => void navigate({ search: (before) => ({ ...before, pod: next }), replace: true })} />
-        ) : tab === "conditions" ? (
-          <Conditions rows={data.conditions} now={now} />
-        ) : (
-          <Events rows={data.events} missing={data.missing} now={now} />
-        )}
       </div>
     </>
   );
@@ -141,7 +139,7 @@ function Pods({ page, chosen, choose }: { page: JobPage; chosen: string | undefi
     );
   return (
     <div className="logs">
-      <div className="podlist" aria-label="Pods">
+      <div className="podlist" role="group" aria-label="Pods">
         {page.pods.map((pod) => (
           <button key={pod.name} className="pod" aria-pressed={pod === shown} onClick={() => choose(pod.name)} title={pod.name}>
             <b className="cut">{pod.replica || pod.name}</b>
@@ -167,8 +165,8 @@ function podTone(pod: PodRow): string {
 function Conditions({ rows, now }: { rows: readonly Condition[]; now: number }) {
   if (rows.length === 0) return <Notice icon="info" title="No operator has seen this job yet." />;
   return (
-    <div className="scrollx">
-      <table>
+    <div className="scrollx" tabIndex={0} role="region" aria-label="Conditions">
+      <table className="stack">
         <thead>
           <tr>
             <th>Condition</th>
@@ -181,13 +179,13 @@ function Conditions({ rows, now }: { rows: readonly Condition[]; now: number }) 
         <tbody>
           {rows.map((row) => (
             <tr key={row.type}>
-              <td>
+              <td className="title">
                 <b>{row.type}</b>
               </td>
-              <td>{row.status}</td>
-              <td className="dim">{row.reason || "–"}</td>
-              <td className="dim message">{row.message || "–"}</td>
-              <td className="right dim">{moment(row.since, now)}</td>
+              <td data-label="Status">{row.status}</td>
+              <td data-label="Reason" className="dim">{row.reason || "–"}</td>
+              <td data-label="Message" className="dim message">{row.message || "–"}</td>
+              <td data-label="Since" className="right dim">{moment(row.since, now)}</td>
             </tr>
           ))}
         </tbody>
@@ -206,8 +204,8 @@ function Events({ rows, missing, now }: { rows: readonly EventRow[]; missing: re
       </Notice>
     );
   return (
-    <div className="scrollx">
-      <table>
+    <div className="scrollx" tabIndex={0} role="region" aria-label="Events">
+      <table className="stack">
         <thead>
           <tr>
             <th>Time</th>
@@ -220,13 +218,13 @@ function Events({ rows, missing, now }: { rows: readonly EventRow[]; missing: re
         <tbody>
           {rows.map((row) => (
             <tr key={row.uid} className={row.type === "Warning" ? "warning" : undefined}>
-              <td className="dim">{moment(row.time, now)}</td>
-              <td>{row.about}</td>
-              <td>
+              <td data-label="Time" className="dim">{moment(row.time, now)}</td>
+              <td data-label="About">{row.about}</td>
+              <td data-label="Reason">
                 {row.type === "Warning" ? <Icon name="warn" small /> : null} {row.reason}
               </td>
-              <td className="dim message">{row.message}</td>
-              <td className="right dim">{figure(row.count)}</td>
+              <td data-label="Message" className="dim message">{row.message}</td>
+              <td data-label="Count" className="right dim">{figure(row.count)}</td>
             </tr>
           ))}
         </tbody>

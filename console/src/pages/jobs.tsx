@@ -2,14 +2,18 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useDeferredValue, useMemo, useRef, useSyncExternalStore } from "react";
 import type { JobRow, Session } from "../api/wire";
+import { DeletedJobs } from "../parts/deleted-jobs";
 import { Icon } from "../parts/icon";
 import { Ready } from "../parts/ready";
 import { Skeleton } from "../parts/skeleton";
 import { State } from "../parts/state";
+import { panelOf, Tabs } from "../parts/tabs";
 import { Notice, Trouble } from "../parts/trouble";
 import { live, rows as store, useHeard, useNow, useRows, useSession } from "../session";
-import { inOrder, inView, matcher, VIEWS } from "../text/filter";
+import { DELETED, inOrder, inView, matcher, type View, VIEWS } from "../text/filter";
 import { elapsed, figure, moment } from "../text/format";
+
+const TABS: readonly { readonly id: View; readonly title: string }[] = [...VIEWS, { id: DELETED, title: "Deleted" }];
 
 const narrow = window.matchMedia("(max-width: 820px)");
 const onNarrow = (listener: () => void): (() => void) => {
@@ -25,12 +29,12 @@ export function Jobs() {
   useHeard(); // an error of the stream is shown here too
   const query = useDeferredValue(q);
   const counts = useMemo(
-    () => new Map(VIEWS.map(({ id }) => [id, all.filter((row) => inView(id, row, session.user)).length])),
+    () => Object.fromEntries(VIEWS.map(({ id }) => [id, all.filter((row) => inView(id, row, session.user)).length])),
     [all, session.user],
   );
   const shown = useMemo(() => {
     const matches = matcher(query);
-    return inOrder(all.filter((row) => inView(view, row, session.user) && matches(row)));
+    return inOrder(all.filter((row) => view !== DELETED && inView(view, row, session.user) && matches(row)));
   }, [all, view, query, session.user]);
   const search = (next: { view?: typeof view; q?: string }): void =>
     void navigate({ search: (before) => clean({ ...before, ...next }), replace: true });
@@ -38,16 +42,9 @@ export function Jobs() {
     <>
       <div className="head">
         <h1>Jobs</h1>
-        {store.loaded ? <span className="dim">{figure(shown.length)} shown</span> : null}
+        {store.loaded && view !== DELETED ? <span className="dim">{figure(shown.length)} shown</span> : null}
       </div>
-      <div className="tabs" role="tablist" aria-label="Views">
-        {VIEWS.map(({ id, title }) => (
-          <button key={id} role="tab" aria-selected={view === id} onClick={() => search({ view: id })}>
-            {title}
-            <span className="n">{store.loaded ? figure(counts.get(id) ?? 0) : ""}</span>
-          </button>
-        ))}
-      </div>
+      <Tabs label="Views" tabs={TABS} counts={store.loaded ? counts : {}} chosen={view} choose={(next) => search({ view: next })} />
       <label className="query">
         <Icon name="filter" small />
         <span className="sr">Filter</span>
@@ -58,15 +55,19 @@ export function Jobs() {
           onChange={(event) => search({ q: event.target.value })}
         />
       </label>
-      {store.loaded ? (
-        <Table rows={shown} any={all.length > 0} clear={() => search({ view: "all", q: "" })} />
-      ) : live.failure !== null ? (
-        <Trouble error={live.failure} />
-      ) : (
-        <div className="card">
-          <Skeleton />
-        </div>
-      )}
+      <div {...panelOf(view)}>
+        {view === DELETED ? (
+          <DeletedJobs q={q} clear={() => search({ q: "" })} />
+        ) : store.loaded ? (
+          <Table rows={shown} any={all.length > 0} clear={() => search({ view: "all", q: "" })} />
+        ) : live.failure !== null ? (
+          <Trouble error={live.failure} />
+        ) : (
+          <div className="card">
+            <Skeleton />
+          </div>
+        )}
+      </div>
     </>
   );
 }
@@ -84,18 +85,29 @@ function Table({ rows, any, clear }: { rows: readonly JobRow[]; any: boolean; cl
     overscan: 12,
   });
   const items = virtual.getVirtualItems();
-  return (
-    <div className="card jobs" role="table" aria-label="Jobs" aria-rowcount={rows.length + 1}>
-      <div className="vhead vgrid" role="row">
-        {["State", "Name", "Kind", "User", "GPUs", "Ready", "Why", "Time"].map((title) => (
-          <span key={title} role="columnheader" className={title === "GPUs" || title === "Time" ? "right" : undefined}>
-            {title}
-          </span>
-        ))}
-      </div>
-      {rows.length === 0 ? (
+  const foot = (
+    <div className="tablefoot">
+      <span>{figure(rows.length)} live</span>
+      {store.hiddenNamespaces > 0 ? <span>{hidden(store.hiddenNamespaces)}</span> : null}
+    </div>
+  );
+  if (rows.length === 0)
+    return (
+      <div className="card jobs">
         <Empty any={any} clear={clear} />
-      ) : (
+        {foot}
+      </div>
+    );
+  return (
+    <div className="card jobs">
+      <div role="table" aria-label="Jobs" aria-rowcount={rows.length + 1}>
+        <div className="vhead vgrid" role="row">
+          {["State", "Name", "Kind", "User", "GPUs", "Ready", "Why", "Time"].map((title) => (
+            <span key={title} role="columnheader" className={title === "GPUs" || title === "Time" ? "right" : undefined}>
+              {title}
+            </span>
+          ))}
+        </div>
         <div className="vport" ref={port} role="rowgroup" tabIndex={0} aria-label="Rows">
           <div className="vspace" style={{ height: rows.length * height }}>
             {items.map((item) => {
@@ -114,11 +126,8 @@ function Table({ rows, any, clear }: { rows: readonly JobRow[]; any: boolean; cl
             })}
           </div>
         </div>
-      )}
-      <div className="tablefoot">
-        <span>{figure(rows.length)} live</span>
-        {store.hiddenNamespaces > 0 ? <span>{hidden(store.hiddenNamespaces)}</span> : null}
       </div>
+      {foot}
     </div>
   );
 }
@@ -187,6 +196,6 @@ function Empty({ any, clear }: { any: boolean; clear: () => void }) {
 
 const hidden = (count: number): string => (count === 1 ? "1 namespace is hidden" : `${count} namespaces are hidden`);
 
-function clean(search: { view?: (typeof VIEWS)[number]["id"]; q?: string }) {
+function clean(search: { view?: View; q?: string }) {
   return { ...(search.view && search.view !== "all" ? { view: search.view } : {}), ...(search.q ? { q: search.q } : {}) };
 }

@@ -16,7 +16,7 @@ export function Model() {
   return (
     <>
       <Crumbs to="/models" title="Models" more={namespace} />
-      <PageQuery<ModelPage> topic="models" path={address("models", namespace, name)}>
+      <PageQuery<ModelPage> topic="models" path={address("models", namespace, name)} name={name}>
         {(page) => <Content page={page} />}
       </PageQuery>
     </>

@@ -18,7 +18,7 @@ export function Node() {
         <Link to="/nodes">Nodes</Link>
         <Icon name="right" small />
       </div>
-      <PageQuery<NodePage> topic="nodes" path={address("nodes", name)}>
+      <PageQuery<NodePage> topic="nodes" path={address("nodes", name)} name={name}>
         {(page) => <Content page={page} />}
       </PageQuery>
     </>

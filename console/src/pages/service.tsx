@@ -15,7 +15,7 @@ export function Service() {
   return (
     <>
       <Crumbs to="/services" title="Services" more={namespace} />
-      <PageQuery<ServiceRow> topic="services" path={address("services", namespace, name)}>
+      <PageQuery<ServiceRow> topic="services" path={address("services", namespace, name)} name={name}>
         {(service) => <Content service={service} />}
       </PageQuery>
     </>

@@ -37,6 +37,10 @@ export function SignIn({ session }: { session: Session }) {
     if (code !== "") void prove({ code });
   });
 
+  useEffect(() => {
+    document.title = "Sign in · KubeDL";
+  }, []);
+
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     setToken("");

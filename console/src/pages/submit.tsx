@@ -151,10 +151,10 @@ function Content({ kinds, first }: { kinds: readonly KindRow[]; first: Json }) {
         </p>
       ) : null}
       <div className="actions">
-        <button className="button" disabled={busy} onClick={() => void run(check)}>
+        <button className="button" aria-disabled={busy} onClick={busy ? undefined : () => void run(check)}>
           Check
         </button>
-        <button className="button primary" disabled={busy} onClick={() => void run(submit)}>
+        <button className="button primary" aria-disabled={busy} onClick={busy ? undefined : () => void run(submit)}>
           Submit
         </button>
         <span className="dim small">Both with your own rights. A check creates nothing.</span>

@@ -48,15 +48,16 @@ interface ButtonProps {
   readonly children: ReactNode;
 }
 
-/** A button that is off, with the missing right as its hint, for whoever may not. */
+/** A button that is off, with the missing right as its hint, for whoever may not. One that is busy keeps the focus. */
 export function ActionButton({ rows, name, icon, busy = false, primary = false, onClick, children }: ButtonProps) {
   const missing = missingFor(rows, name);
   return (
     <button
       className={primary ? "button primary" : "button"}
-      disabled={rows === undefined || missing !== null || busy}
+      disabled={rows === undefined || missing !== null}
+      aria-disabled={busy}
       title={missing === null ? undefined : `Needs the right to ${rightWords(missing)}`}
-      onClick={onClick}
+      onClick={busy ? undefined : onClick}
     >
       <Icon name={missing === null ? icon : "lock"} small />
       {children}
@@ -113,7 +114,7 @@ export function Confirm({ title, lines, yes, destroys = false, ready = true, act
         <button className="button" autoFocus onClick={close}>
           Keep it as it is
         </button>
-        <button className={destroys ? "button danger" : "button primary"} disabled={busy || !ready} onClick={() => void run(act).then((done) => done && close())}>
+        <button className={destroys ? "button danger" : "button primary"} disabled={!ready} aria-disabled={busy} onClick={busy ? undefined : () => void run(act).then((done) => done && close())}>
           {yes}
         </button>
       </div>

@@ -30,7 +30,7 @@ export function JobActions({ page }: { page: JobPage }) {
       <div className="actions">
         {words.map((word) => (
           <ActionButton
-            key={word}
+            key={word === "delete" ? word : "suspend or resume"} // the focus stays when one becomes the other
             rows={rows}
             name={word}
             icon={LOOKS[word].icon}

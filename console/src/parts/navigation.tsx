@@ -13,6 +13,7 @@ export const PAGES = [
   { to: "/queues", title: "Queues", icon: "queues", key: "q" },
   { to: "/nodes", title: "Nodes", icon: "nodes", key: "n" },
   { to: "/crons", title: "Crons", icon: "crons", key: "c" },
+  { to: "/cost", title: "Cost", icon: "cost", key: "t" },
 ] as const satisfies readonly { to: string; title: string; icon: IconName; key: string }[];
 
 export function Links() {
@@ -32,13 +33,13 @@ export function Links() {
 
 const SOON = 1500; // milliseconds between G and the letter of a page
 
-/** G, then the letter of a page, opens it; not while somebody types. */
+/** G, then the letter of a page, opens it; not while somebody types or is asked something. */
 export function useGoKeys(): void {
   const navigate = useNavigate();
   useEffect(() => {
     let asked = 0;
     const onKey = (event: KeyboardEvent): void => {
-      const typing = event.target instanceof HTMLElement && event.target.closest("input, textarea, select") !== null;
+      const typing = event.target instanceof HTMLElement && event.target.closest("input, textarea, select, dialog") !== null;
       if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
       const page = Date.now() - asked < SOON ? PAGES.find(({ key }) => key === event.key.toLowerCase()) : undefined;
       asked = event.key.toLowerCase() === "g" ? Date.now() : 0;

@@ -7,9 +7,21 @@ import { Trouble } from "./trouble";
 /** The address of an answer, of parts that may have any character. */
 export const address = (...parts: readonly string[]): string => `/api/v1/${parts.map(encodeURIComponent).join("/")}`;
 
+interface Props<T> {
+  readonly topic: string;
+  readonly path: string;
+  readonly name?: string; // what the page is about, until its content says so itself
+  readonly fresh?: number; // milliseconds for which an answer is good, if no stream says when it changed
+  readonly children: (data: T) => ReactNode;
+}
+
 /** Reads one answer and draws it; loading, forbidden and failed look the same on every page. What is there stays. */
-export function PageQuery<T>({ topic, path, children }: { topic: string; path: string; children: (data: T) => ReactNode }) {
-  const { data, error, refetch } = useQuery<T>({ queryKey: [topic, path], queryFn: ({ signal }) => get<T>(path, signal) });
+export function PageQuery<T>({ topic, path, name = "", fresh, children }: Props<T>) {
+  const { data, error, refetch } = useQuery<T>({
+    queryKey: [topic, path],
+    queryFn: ({ signal }) => get<T>(path, signal),
+    ...(fresh === undefined ? {} : { staleTime: fresh, retry: false }),
+  });
   const trouble =
     error === null ? null : (
       <div className="card" role="alert">
@@ -18,11 +30,18 @@ export function PageQuery<T>({ topic, path, children }: { topic: string; path: s
     );
   if (data === undefined)
     return (
-      trouble ?? (
-        <div className="card">
-          <Skeleton />
-        </div>
-      )
+      <>
+        {name === "" ? null : (
+          <div className="head">
+            <h1>{name}</h1>
+          </div>
+        )}
+        {trouble ?? (
+          <div className="card">
+            <Skeleton />
+          </div>
+        )}
+      </>
     );
   return (
     <>

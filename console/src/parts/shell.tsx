@@ -1,12 +1,15 @@
-import { Link, Outlet } from "@tanstack/react-router";
-import type { ReactNode } from "react";
+import { Link, Outlet, useRouterState } from "@tanstack/react-router";
+import { type ReactNode, useEffect, useRef } from "react";
 import type { Session } from "../api/wire";
-import { health } from "../live/health";
+import { health, spoken } from "../live/health";
 import mark from "../mark.svg";
 import { signOut, useHeard, useNow } from "../session";
+import { pageTitle } from "../text/titles";
 import { useTheme } from "../theme";
 import { Icon } from "./icon";
-import { Links, useGoKeys } from "./navigation";
+import { Links, PAGES, useGoKeys } from "./navigation";
+
+const TITLED = [...PAGES, { to: "/submit", title: "Submit a job" }];
 
 /** What all pages share: navigation, who is signed in, whether what is shown is current. */
 export function Shell({ session }: { session: Session }) {
@@ -14,7 +17,14 @@ export function Shell({ session }: { session: Session }) {
   useGoKeys();
   return (
     <div className="shell">
-      <a className="sr" href="#main">
+      <a
+        className="sr"
+        href="#main"
+        onClick={(event) => {
+          event.preventDefault(); // the address stays what can be sent to somebody
+          document.getElementById("main")?.focus();
+        }}
+      >
         Skip to content
       </a>
       <aside className="side">
@@ -56,6 +66,7 @@ export function Shell({ session }: { session: Session }) {
             </button>
           ) : null}
         </header>
+        <LiveVoice />
         <Main>
           <Outlet />
         </Main>
@@ -67,11 +78,19 @@ export function Shell({ session }: { session: Session }) {
   );
 }
 
-/** What is shown stays while nothing is heard, and is dimmed. */
+/** What is shown stays while nothing is heard, and loses its colours. A new page gets the title and the focus. */
 function Main({ children }: { children: ReactNode }) {
   const { tone } = health(useHeard(), useNow(1000));
+  const place = useRef<HTMLElement>(null);
+  const path = useRouterState({ select: ({ resolvedLocation }) => resolvedLocation?.pathname });
+  const before = useRef(path);
+  useEffect(() => {
+    if (path !== undefined) document.title = pageTitle(path, TITLED);
+    if (before.current !== undefined && before.current !== path) place.current?.focus({ preventScroll: true });
+    before.current = path;
+  }, [path]);
   return (
-    <main className={tone === "ok" ? "page" : "page stale"} id="main" tabIndex={-1}>
+    <main className={tone === "ok" ? "page" : "page stale"} id="main" tabIndex={-1} ref={place}>
       {children}
     </main>
   );
@@ -81,10 +100,19 @@ function LiveDot() {
   const heard = useHeard();
   const { tone, words } = health(heard, useNow(1000));
   return (
-    <div className={`livebox tone-dot-${tone}`} role="status">
+    <div className={`livebox tone-dot-${tone}`}>
       <span className="dot" />
-      {words}
+      <span className="words">{words}</span>
     </div>
+  );
+}
+
+/** The words of the dot, when they change. There are two dots, for wide and narrow windows, and one voice. */
+function LiveVoice() {
+  return (
+    <p className="sr" role="status">
+      {spoken(useHeard(), useNow(1000))}
+    </p>
   );
 }
 

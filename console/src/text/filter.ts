@@ -13,8 +13,10 @@ const READ: Readonly<Record<Field, (row: JobRow) => string>> = {
   queue: (row) => row.queue,
 };
 
-export type View = "all" | "mine" | "waiting" | "running" | "failed";
-export const VIEWS: readonly { readonly id: View; readonly title: string }[] = [
+export type LiveView = "all" | "mine" | "waiting" | "running" | "failed";
+export const DELETED = "deleted"; // of the history
+export type View = LiveView | typeof DELETED;
+export const VIEWS: readonly { readonly id: LiveView; readonly title: string }[] = [
   { id: "mine", title: "Mine" },
   { id: "waiting", title: "Waiting" },
   { id: "running", title: "Running" },
@@ -22,7 +24,7 @@ export const VIEWS: readonly { readonly id: View; readonly title: string }[] = [
   { id: "all", title: "All" },
 ];
 
-export function inView(view: View, row: JobRow, user: string): boolean {
+export function inView(view: LiveView, row: JobRow, user: string): boolean {
   switch (view) {
     case "mine":
       return row.user !== "" && row.user === user;

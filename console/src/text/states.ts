@@ -18,6 +18,8 @@ const LOOKS: Readonly<Record<string, Look>> = {
   Failed: { tone: "fail", sign: "fail", order: 2 },
   Suspended: { tone: "off", sign: "off", order: 2 },
   Succeeded: { tone: "ok", sign: "ok", order: 2 },
+  Deleted: { tone: "off", sign: "off", order: 2 }, // of the history: before it ended
+  Lost: { tone: "off", sign: "help", order: 2 }, // of the history: nobody saw how it ended
 };
 
 export const look = (state: string): Look => LOOKS[state] ?? UNKNOWN;

@@ -7,13 +7,16 @@ from datetime import datetime
 import msgspec
 
 from kubedl.console.cache import Stores
+from kubedl.console.cost_pages import CostPages
 from kubedl.console.cron_pages import CronPages
 from kubedl.console.cursor import Cursor
 from kubedl.console.feed import Feed
+from kubedl.console.history_source import NO_HISTORY, History
 from kubedl.console.kinds import PODS, ShownPod, job_resources
 from kubedl.console.listing import Listing
 from kubedl.console.model_pages import ModelPages
 from kubedl.console.node_pages import NodePages
+from kubedl.console.past_pages import PastPages
 from kubedl.console.people import Caller
 from kubedl.console.problems import RefusalError, forbidden, no_such_job
 from kubedl.console.queue_pages import QueuePages
@@ -37,6 +40,7 @@ class Pages:
     feed: Feed
     rights: Rights
     now: Callable[[], datetime]
+    history: History = NO_HISTORY
 
     @property
     def of_nodes(self) -> NodePages:
@@ -62,6 +66,16 @@ class Pages:
     def of_crons(self) -> CronPages:
         """Return the answers about Crons."""
         return CronPages(self.listing)
+
+    @property
+    def of_past(self) -> PastPages:
+        """Return the answers about jobs that were deleted."""
+        return PastPages(self.history, self.rights)
+
+    @property
+    def of_costs(self) -> CostPages:
+        """Return the answers about costs."""
+        return CostPages(self.history, self.rights, self.now)
 
     @property
     def listing(self) -> Listing:

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from aiohttp import web
 
+from kubedl.console.history_source import Wanted
 from kubedl.console.pages import Pages
 from kubedl.console.people import Caller
 from kubedl.console.wire_base import Wire
@@ -13,13 +14,33 @@ LONGEST = 253  # characters of a search or a name; no object has a longer one
 Answer = Callable[[Pages, Caller, web.Request], Awaitable[Wire]]
 
 
+def _plain(text: str) -> str:
+    """Return what a name can be compared with: PostgreSQL takes no NUL."""
+    return text[:LONGEST].replace("\0", "")
+
+
 def _text(request: web.Request, name: str) -> str:
-    return request.query.get(name, "")[:LONGEST]
+    return _plain(request.query.get(name, ""))
 
 
 def key_of(request: web.Request) -> ObjectKey:
     """Return namespace and name in an address."""
     return ObjectKey(request.match_info["namespace"], request.match_info["name"])
+
+
+def _wanted(request: web.Request) -> Wanted:
+    return Wanted(
+        namespace=_text(request, "ns"),
+        kind=_text(request, "kind"),
+        user=_text(request, "user"),
+        queue=_text(request, "queue"),
+        state=_text(request, "state").capitalize(),
+        text=_text(request, "q"),
+    )
+
+
+def _past_job(pages: Pages, caller: Caller, request: web.Request) -> Awaitable[Wire]:
+    return pages.of_past.job(caller, request.match_info["kind"], key_of(request), _plain(request.match_info["uid"]))
 
 
 ROUTES: Mapping[str, Answer] = {
@@ -33,4 +54,9 @@ ROUTES: Mapping[str, Answer] = {
     "services/{namespace}/{name}": lambda pages, caller, request: pages.of_services.service(caller, key_of(request)),
     "crons": lambda pages, caller, request: pages.of_crons.crons(caller, _text(request, "q")),
     "crons/{namespace}/{name}": lambda pages, caller, request: pages.of_crons.cron(caller, key_of(request)),
+    "cost": lambda pages, caller, request: pages.of_costs.cost(caller, _text(request, "days"), _text(request, "ns")),
+    "history/jobs": lambda pages, caller, request: pages.of_past.deleted_jobs(
+        caller, _wanted(request), _text(request, "after")
+    ),
+    "history/jobs/{namespace}/{kind}/{name}/{uid}": _past_job,
 }

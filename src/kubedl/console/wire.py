@@ -7,7 +7,17 @@ import msgspec
 
 from kubedl.console.wire_actions import ActionList, ActionRow, Done
 from kubedl.console.wire_base import FieldProblem, Missing, Wire
+from kubedl.console.wire_cost import CostPage, CostRow, Money, Waste
 from kubedl.console.wire_crons import CronList, CronRow, RunRow
+from kubedl.console.wire_history import (
+    PastEventRow,
+    PastJobList,
+    PastJobPage,
+    PastJobRow,
+    PastPodRow,
+    Receipt,
+    ReceiptLine,
+)
 from kubedl.console.wire_models import (
     ModelList,
     ModelPage,
@@ -188,6 +198,17 @@ ANSWERS: tuple[type[msgspec.Struct], ...] = (
     KindRow,
     KindList,
     Manifest,
+    Money,
+    Waste,
+    CostRow,
+    CostPage,
+    PastJobRow,
+    PastJobList,
+    PastPodRow,
+    PastEventRow,
+    ReceiptLine,
+    Receipt,
+    PastJobPage,
 )
 # What a list of encoded values holds.
 ENCODED: dict[tuple[type[msgspec.Struct], str], type[msgspec.Struct]] = {

@@ -22,6 +22,7 @@ from kubedl.console.access import Access, LocalAccess, ProxyAccess, TokenAccess
 from kubedl.console.assets import Assets
 from kubedl.console.cache import Cache
 from kubedl.console.feed import Feed
+from kubedl.console.history_source import History, opened
 from kubedl.console.journal import Journal
 from kubedl.console.kinds import FOLLOWED, PODS, job_resources
 from kubedl.console.pages import Pages
@@ -75,6 +76,12 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--context", default="", help="context of the kubeconfig (default: the current one)")
     parser.add_argument("--namespace", default="", help="show this namespace only (default: all)")
     parser.add_argument(
+        "--history-cluster",
+        default="",
+        help="name of the cluster in the history, whose database is in the environment variable "
+        "KUBEDL_HISTORY_DATABASE (default: KUBEDL_HISTORY_CLUSTER, or kubedl)",
+    )
+    parser.add_argument(
         "--session-key-file",
         default="",
         help="file with 32 bytes as base64 that encrypt sign-ins of mode token (default: a new key for each process)",
@@ -117,10 +124,11 @@ async def _shared(options: argparse.Namespace, identity: Credentials, client: Cl
     if options.mode == "token":
         access = TokenAccess(reviews, server, Seal(key_from(options.session_key_file), time.time), Tries(clock))
     cache = Cache(client, options.namespace)
-    console = _console(options, cache, access, access_review(client))
-    async with serve(console, options.address) as address, _health(options.health_address, cache, metrics):
-        log.info("started", address=address, mode=options.mode, built=console.assets.built, pid=os.getpid())
-        await cache.run()
+    async with opened(options.history_cluster, options.namespace) as history:
+        console = _console(options, cache, access, access_review(client), history)
+        async with serve(console, options.address) as address, _health(options.health_address, cache, metrics):
+            log.info("started", address=address, mode=options.mode, built=console.assets.built, pid=os.getpid())
+            await cache.run()
 
 
 async def _local(options: argparse.Namespace, identity: Credentials, client: Client) -> None:
@@ -130,8 +138,10 @@ async def _local(options: argparse.Namespace, identity: Credentials, client: Cli
     cache = Cache(client, namespace, without=await _not_for(caller, namespace))
     code = OneTimeCode()
     access = LocalAccess(caller, code, f"kubedl-local-{secrets.token_hex(4)}")
-    console = _console(options, cache, access, own_access_review)
-    async with serve(console, options.address) as address:
+    async with (
+        opened(options.history_cluster, namespace) as history,
+        serve(_console(options, cache, access, own_access_review, history), options.address) as address,
+    ):
         if not address.startswith(("127.0.0.1:", "localhost:", "[::1]:")):
             raise CredentialsError(f"mode local serves this machine only, not {address}; use --address 127.0.0.1:PORT")
         page = f"http://{address}/#code={code.code}"
@@ -141,10 +151,10 @@ async def _local(options: argparse.Namespace, identity: Credentials, client: Cli
         await cache.run()
 
 
-def _console(options: argparse.Namespace, cache: Cache, access: Access, review: Review) -> Console:
+def _console(options: argparse.Namespace, cache: Cache, access: Access, review: Review, history: History) -> Console:
     clock = asyncio.get_running_loop().time
-    feed = Feed(cache.stores, Journal(clock))
-    pages = Pages(cache.stores, feed, Rights(review, clock, _rights_seconds(options)), partial(datetime.now, UTC))
+    feed, rights = Feed(cache.stores, Journal(clock)), Rights(review, clock, _rights_seconds(options))
+    pages = Pages(cache.stores, feed, rights, partial(datetime.now, UTC), history)
     local = access.mode == "local"
     return Console(access, pages, Assets(), cache.silent_seconds, options.cluster, VERSION, loopback_only=local)
 

@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ _GROUPS_IN_MEMORY = 128 << 20  # bytes
 _MYSQL_SESSION = (
     f"SET time_zone = '+00:00', tmp_table_size = {_GROUPS_IN_MEMORY}, max_heap_table_size = {_GROUPS_IN_MEMORY}"
 )
+_READ_ONLY = {"mysql": "SET SESSION TRANSACTION READ ONLY", "sqlite": "PRAGMA query_only=ON"}
 EXAMPLE = "postgresql://user:password@host/database, mysql://… or sqlite:///file"
 
 
@@ -57,16 +59,21 @@ def parse_url(text: str) -> URL:
     return url.set(drivername=DRIVERS[family])
 
 
-def create_engine(url: URL, *, connections: int = 4) -> AsyncEngine:
-    """Return an engine whose connections speak UTC and give up instead of hanging."""
+def create_engine(url: URL, *, connections: int = 4, read_only: bool = False) -> AsyncEngine:
+    """Return an engine whose connections speak UTC and give up instead of hanging; if asked, one that only reads."""
     options: dict[str, Any] = {}
     family = url.get_backend_name()
     if family == "postgresql":
         options["connect_args"] = {
             "timeout": CONNECT_SECONDS,
             "command_timeout": SECONDS,
-            "server_settings": {"timezone": "UTC", "application_name": "kubedl-recorder"},
+            "server_settings": {
+                "timezone": "UTC",
+                "application_name": "kubedl-reader" if read_only else "kubedl-recorder",
+            },
         }
+        if read_only:  # said with every BEGIN: a setting of the session would stay with a pooler's connection
+            options["execution_options"] = {"postgresql_readonly": True}
     elif family == "mysql":
         options["connect_args"] = {"connect_timeout": CONNECT_SECONDS, "init_command": _MYSQL_SESSION}
     if family != "sqlite":
@@ -74,7 +81,15 @@ def create_engine(url: URL, *, connections: int = 4) -> AsyncEngine:
     engine = create_async_engine(url, **options)
     if family == "sqlite":
         event.listen(engine.sync_engine, "connect", _configure_sqlite)
+    if read_only and family in _READ_ONLY:
+        event.listen(engine.sync_engine, "connect", partial(_say, _READ_ONLY[family]))
     return engine
+
+
+def _say(statement: str, connection: Any, _: object) -> None:  # noqa: ANN401 - of any driver
+    cursor = connection.cursor()
+    cursor.execute(statement)
+    cursor.close()
 
 
 def _configure_sqlite(connection: sqlite3.Connection, _: object) -> None:

@@ -66,7 +66,7 @@ async def test_a_foreign_job_and_a_missing_one_are_refused_alike(world: World) -
 
 
 PATHS = ["/api/v1/jobs", "/api/v1/stream", JOB, f"{JOB}/logs/bert-worker-0"]
-ANSWERED = [f"/api/v1/{path}".format(namespace="nlp", name="bert") for path in ROUTES]
+ANSWERED = [f"/api/v1/{path}".format(namespace="nlp", kind="pytorchjob", name="bert", uid="1") for path in ROUTES]
 
 
 @pytest.mark.parametrize("path", [*PATHS, *ANSWERED])

@@ -1,7 +1,7 @@
 """A console without a cluster: objects are put into its cache, and a table says who may list what."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
@@ -9,6 +9,7 @@ from kubedl.console.access import Access, TokenAccess
 from kubedl.console.assets import Assets
 from kubedl.console.cache import Stores
 from kubedl.console.feed import Feed
+from kubedl.console.history_source import History
 from kubedl.console.journal import Journal
 from kubedl.console.kinds import NODES, PODS, job_resources
 from kubedl.console.pages import Pages
@@ -85,6 +86,10 @@ class World:
         self.pages = Pages(self.stores, self.feed, self.rights, lambda: NOW)
         self.reviews = TokenReviews(cast("Client", self.reviewer), self.clock)
         self._version = 0
+
+    def have(self, history: History) -> None:
+        """Let the console have a history."""
+        self.pages = replace(self.pages, history=history)
 
     def console(self, access: Access | None = None, assets: Assets | None = None, *, local: bool = False) -> Console:
         """Return the console, by default one where people paste tokens."""

@@ -29,6 +29,8 @@ def test_only_the_page_and_the_sign_in_are_public() -> None:
         ("GET", "/api/v1/jobs", [401, 401, 401, 401, 200, 200, 200]),
         ("GET", "/api/v1/nodes/{name}", [401, 401, 401, 401, 403, 200, 403]),
         ("GET", "/api/v1/crons/{namespace}/{name}", [401, 401, 401, 401, 403, 403, 200]),
+        ("GET", "/api/v1/cost", [401, 401, 401, 401, 200, 200, 200]),
+        ("GET", "/api/v1/history/jobs/{namespace}/{kind}/{name}/{uid}", [401, 401, 401, 401, 403, 403, 200]),
         ("POST", "/api/v1/jobs/{namespace}/{kind}/{name}/delete", [401, 401, 401, 401, 403, 403, 403]),
     ],
 )

@@ -173,3 +173,13 @@ class SpendRow(Answer, frozen=True):
     memory_gib_seconds: int
     gpu_seconds: int
     cost_micros: int
+
+
+class WasteRow(Answer, frozen=True):
+    """How long the jobs of a team waited, and which time of their pods had no result."""
+
+    team: str
+    jobs: int
+    waiting_seconds: int  # of jobs, until their first pod was bound to a node
+    restarted_seconds: int  # of pods that failed and were replaced
+    lost_seconds: int  # of pods that were evicted, preempted or lost with their node

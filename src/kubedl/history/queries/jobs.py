@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from kubedl.history.queries.answers import Answer, EventRecord, JobDetail, JobPage, JobSummary, PodRecord
 from kubedl.history.queries.cursor import Cursor
+from kubedl.history.queries.scope import Scope
 from kubedl.history.tables import events, job_bodies, jobs, pods
 
 LARGEST_PAGE = 500
@@ -35,6 +36,15 @@ class JobFilter:
     created_from: datetime | None = None
     created_before: datetime | None = None
     text: str = ""  # part of the name or of the user
+    deleted: bool = False  # only jobs that were deleted
+    scope: Scope | None = None  # what the caller may see; None: everything
+
+    @property
+    def places(self) -> frozenset[str] | None:
+        """Return the namespaces to look in; None: all."""
+        if self.namespaces is not None:
+            return frozenset(self.namespaces)
+        return self.scope.namespaces if self.scope is not None else None
 
     def conditions(self) -> Iterable[ColumnElement[bool]]:
         """Yield the conditions, but for namespaces and text."""
@@ -51,6 +61,10 @@ class JobFilter:
             yield jobs.c.created >= self.created_from
         if self.created_before is not None:
             yield jobs.c.created < self.created_before
+        if self.deleted:
+            yield jobs.c.deleted.is_not(None)
+        if self.scope is not None:
+            yield self.scope.condition(jobs.c.kind, jobs.c.namespace)
 
 
 async def list_jobs(
@@ -59,7 +73,7 @@ async def list_jobs(
     """Return a page of jobs, newest first. A text search looks at SCANNED jobs for each page, which may be short."""
     limit = max(1, min(limit, LARGEST_PAGE))
     after = Cursor.decode(cursor) if cursor else None
-    if wanted.namespaces is not None and not wanted.namespaces:
+    if wanted.places is not None and not wanted.places:
         return JobPage(jobs=())
     if wanted.text:
         return await _search(connection, _candidates(cluster, wanted, after, SCANNED), wanted.text, limit)
@@ -105,9 +119,9 @@ def _candidates(cluster: str, wanted: JobFilter, after: Cursor | None, limit: in
         query = query.where(
             jobs.c.created <= after.created, or_(jobs.c.created < after.created, jobs.c.uid < after.uid)
         )
-    if wanted.namespaces is None:
+    if wanted.places is None:
         return _newest(query, limit)
-    chosen = sorted(set(wanted.namespaces))
+    chosen = sorted(wanted.places)
     if len(chosen) == 1:
         return _newest(query.where(jobs.c.namespace == chosen[0]), limit)
     if len(chosen) > FEW_NAMESPACES:  # the newest jobs of all are likely to be among them

@@ -2,23 +2,34 @@
 
 from collections.abc import Sequence
 from datetime import date, timedelta
+from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, FromClause, case, func, literal_column, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from kubedl.history.queries.answers import ReceiptLineRecord, ReceiptRecord, SpendRow
+from kubedl.history.queries.answers import ReceiptLineRecord, ReceiptRecord, SpendRow, WasteRow
 from kubedl.history.queries.jobs import answers
+from kubedl.history.queries.scope import Scope
 from kubedl.history.tables import receipt_lines, receipts
 
 LONGEST_RANGE = timedelta(days=366)
 MOST_GROUPS = 20_000
-GROUPS = {
+PRICED, UNPRICED = "priced", "unpriced"
+GROUPS: dict[str, ColumnElement[Any]] = {
     "team": receipt_lines.c.namespace,
     "user": receipt_lines.c.user_name,
+    "queue": receipts.c.queue,
     "day": receipt_lines.c.day,
     "pool": receipt_lines.c.pool,
+    # Whether the price book had a price for what was used. Literals, because PostgreSQL compares groups by their text.
+    "priced": case(
+        (receipt_lines.c.cost_micros > literal_column("0"), literal_column(f"'{PRICED}'")),
+        else_=literal_column(f"'{UNPRICED}'"),
+    ),
 }
+OF_RECEIPTS = frozenset({"queue"})  # the lines of a receipt do not have it
 SUMS = ("cpu_seconds", "memory_gib_seconds", "gpu_seconds", "cost_micros")
+WASTE = ("waiting_seconds", "restarted_seconds", "lost_seconds")
 
 
 async def get_receipt(connection: AsyncConnection, cluster: str, uid: str) -> ReceiptRecord | None:
@@ -44,26 +55,29 @@ async def spend(
     first: date,
     last: date,
     namespaces: Sequence[str] | None = None,
+    scope: Scope | None = None,
 ) -> tuple[SpendRow, ...]:
     """Return what was used from the first day to the last, both included. Amounts of two currencies are not added.
 
     Days are those of use, in UTC. Jobs that have not ended are not included.
     """
-    if last - first > LONGEST_RANGE:
-        raise ValueError(f"the range is longer than {LONGEST_RANGE.days} days")
     if not by or any(name not in GROUPS for name in by):
         raise ValueError(f"group by some of {', '.join(GROUPS)}")
     lines = receipt_lines.c
     columns = [GROUPS[name].label(f"group_{name}") for name in by]
+    table: FromClause = receipt_lines
+    if scope is not None or OF_RECEIPTS & set(by):
+        table = receipt_lines.join(receipts, (receipts.c.cluster == lines.cluster) & (receipts.c.uid == lines.uid))
     query = (
         select(*columns, lines.currency, *(func.sum(lines[name]).label(name) for name in SUMS))
-        .where(lines.cluster == cluster, lines.day >= first.isoformat(), lines.day <= last.isoformat())
+        .select_from(table)
+        .where(*_used(cluster, first, last, namespaces))
         .group_by(*columns, lines.currency)
         .order_by(*columns, lines.currency)
         .limit(MOST_GROUPS)
     )
-    if namespaces is not None:
-        query = query.where(lines.namespace.in_(list(namespaces)))
+    if scope is not None:
+        query = query.where(scope.condition(receipts.c.kind, receipts.c.namespace))
     return tuple(
         SpendRow(
             group=tuple(str(value) for value in row[: len(by)]),
@@ -72,3 +86,41 @@ async def spend(
         )
         for row in await connection.execute(query)
     )
+
+
+async def waste(
+    connection: AsyncConnection,
+    cluster: str,
+    first: date,
+    last: date,
+    namespaces: Sequence[str] | None = None,
+    scope: Scope | None = None,
+) -> tuple[WasteRow, ...]:
+    """Return by team how long jobs waited and what of their pods' time was lost.
+
+    Of all jobs that used something from the first day to the last, each as a whole: receipts do not say on which day.
+    """
+    number = func.count().label("jobs")
+    used = select(receipt_lines.c.uid).where(*_used(cluster, first, last, namespaces))
+    query = (
+        select(receipts.c.namespace, number, *(func.sum(receipts.c[name]).label(name) for name in WASTE))
+        .where(receipts.c.cluster == cluster, receipts.c.uid.in_(used))
+        .group_by(receipts.c.namespace)
+        .order_by(receipts.c.namespace)
+        .limit(MOST_GROUPS)
+    )
+    if scope is not None:
+        query = query.where(scope.condition(receipts.c.kind, receipts.c.namespace))
+    return tuple(
+        WasteRow(team=row.namespace, jobs=int(row.jobs), **{name: int(getattr(row, name)) for name in WASTE})
+        for row in await connection.execute(query)
+    )
+
+
+def _used(cluster: str, first: date, last: date, namespaces: Sequence[str] | None) -> list[ColumnElement[bool]]:
+    """Return the conditions of lines in a range of days. Raises ValueError if it is too long."""
+    if last - first > LONGEST_RANGE:
+        raise ValueError(f"the range is longer than {LONGEST_RANGE.days} days")
+    lines = receipt_lines.c
+    found = [lines.cluster == cluster, lines.day >= first.isoformat(), lines.day <= last.isoformat()]
+    return found if namespaces is None else [*found, lines.namespace.in_(list(namespaces))]

@@ -1,0 +1,153 @@
+"""The database of the history as the console asks it. Nothing is written, and its failures are words for people.
+
+What a person may see is a part of each query: every method takes it, and none can be asked without.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from time import monotonic
+
+import structlog
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from kubedl.console.history_source import Range, Wanted
+from kubedl.console.problems import RefusalError
+from kubedl.history.queries.answers import JobDetail, JobPage, ReceiptLineRecord, ReceiptRecord, SpendRow, WasteRow
+from kubedl.history.queries.cursor import InvalidCursorError
+from kubedl.history.queries.jobs import JobFilter, get_job, list_jobs
+from kubedl.history.queries.logs import LogRecord, list_logs
+from kubedl.history.queries.places import kinds_of_jobs, namespaces_of_jobs, places_of_receipts
+from kubedl.history.queries.scope import Scope
+from kubedl.history.queries.spend import get_receipt, receipt_parts, spend, waste
+
+PAGE = 100
+KNOWN_SECONDS = 60.0  # for which it is remembered where there are jobs; new places are seen later, never too early
+Allowed = Mapping[str, frozenset[str] | None]  # namespaces by kind; None: all
+Places = Mapping[str, frozenset[str]]  # namespaces by kind
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True)
+class PastJob:
+    """All that is recorded about a job."""
+
+    detail: JobDetail
+    logs: Sequence[LogRecord]
+    receipt: ReceiptRecord | None
+    lines: Sequence[ReceiptLineRecord]
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What was used in some days: by group, and which time was lost."""
+
+    groups: Mapping[str, Sequence[SpendRow]]
+    waste: Sequence[WasteRow]
+
+
+@dataclass
+class HistoryReader:
+    """The rows of one cluster; `only` limits them to one namespace."""
+
+    engine: AsyncEngine
+    cluster: str
+    only: str = ""
+    clock: Callable[[], float] = monotonic
+    _known: dict[Range | None, tuple[Places, float]] = field(default_factory=dict)
+
+    async def places_of_jobs(self) -> Places:
+        """Return where jobs may have been recorded: kinds with namespaces."""
+
+        async def ask(connection: AsyncConnection) -> Places:
+            kinds = await kinds_of_jobs(connection, self.cluster)
+            names = self._within(await namespaces_of_jobs(connection, self.cluster))
+            return dict.fromkeys(kinds, names)
+
+        return await self._remembered(None, ask)
+
+    async def places_of_receipts(self, days: Range) -> Places:
+        """Return whose jobs used something in some days: kinds with namespaces."""
+
+        async def ask(connection: AsyncConnection) -> Places:
+            found: dict[str, set[str]] = {}
+            for kind, namespace in await places_of_receipts(connection, self.cluster, *days):
+                found.setdefault(kind, set()).add(namespace)
+            return {kind: self._within(names) for kind, names in found.items()}
+
+        return await self._remembered(days, ask)
+
+    async def deleted_jobs(self, allowed: Allowed, wanted: Wanted, after: str) -> JobPage:
+        """Return a page of jobs that were deleted, newest first."""
+        chosen = JobFilter(
+            namespaces=self._namespaces(wanted.namespace),
+            kind=wanted.kind,
+            user=wanted.user,
+            queue=wanted.queue,
+            state=wanted.state,
+            text=wanted.text,
+            deleted=True,
+            scope=Scope(allowed),
+        )
+        async with self._connection() as connection:
+            return await list_jobs(connection, self.cluster, chosen, after, PAGE)
+
+    async def job(self, allowed: Allowed, uid: str) -> PastJob | None:
+        """Return one job; None also for one that may not be seen."""
+        async with self._connection() as connection:
+            detail = await get_job(connection, self.cluster, uid)
+            if detail is None or not self._is_allowed(allowed, detail):
+                return None
+            return PastJob(
+                detail,
+                await list_logs(connection, self.cluster, uid, detail.job.created),
+                await get_receipt(connection, self.cluster, uid),
+                await receipt_parts(connection, self.cluster, uid),
+            )
+
+    async def spent(self, allowed: Allowed, days: Range, groups: Sequence[str], namespace: str = "") -> Spent:
+        """Return what was used in some days, by each of the groups; what has no price is in rows of its own."""
+        scope, names = Scope(allowed), self._namespaces(namespace)
+        async with self._connection() as connection:
+            found = {
+                group: await spend(connection, self.cluster, (group, "priced"), *days, names, scope) for group in groups
+            }
+            return Spent(found, await waste(connection, self.cluster, *days, names, scope))
+
+    def _is_allowed(self, allowed: Allowed, detail: JobDetail) -> bool:
+        names = allowed.get(detail.job.kind, frozenset())
+        within = not self.only or detail.job.namespace == self.only
+        return within and (names is None or detail.job.namespace in names)
+
+    def _within(self, names: Sequence[str] | set[str]) -> frozenset[str]:
+        return frozenset(names) & {self.only} if self.only else frozenset(names)
+
+    def _namespaces(self, asked: str) -> tuple[str, ...] | None:
+        if self.only:
+            return (self.only,) if asked in ("", self.only) else ()
+        return (asked,) if asked else None
+
+    async def _remembered(self, key: Range | None, ask: Callable[[AsyncConnection], Awaitable[Places]]) -> Places:
+        now = self.clock()
+        self._known = {one: value for one, value in self._known.items() if now < value[1]}
+        if key in self._known:
+            return self._known[key][0]
+        async with self._connection() as connection:
+            places = await ask(connection)
+        self._known[key] = places, now + KNOWN_SECONDS
+        return places
+
+    @asynccontextmanager
+    async def _connection(self) -> AsyncIterator[AsyncConnection]:
+        """Yield a connection. What the database says goes to the log: it may name hosts and users."""
+        try:
+            async with self.engine.connect() as connection:
+                yield connection
+        except InvalidCursorError:
+            raise RefusalError(400, "no such page", "the place in the list is not known", "Begin at its top.") from None
+        except (SQLAlchemyError, OSError, TimeoutError) as error:
+            log.warning("the database of the history failed", error=str(error).partition("\n")[0])
+            why = "its database does not answer, or has no tables"
+            raise RefusalError(503, "the history cannot be read now", why, "Try again; the rest works.") from error

@@ -1,0 +1,48 @@
+"""Where there are jobs, so that somebody can be asked who may see them."""
+
+from datetime import date
+
+from sqlalchemy import Column, func, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from kubedl.history.tables import jobs, receipt_lines, receipts
+
+MOST_PLACES = 20_000
+
+
+async def namespaces_of_jobs(connection: AsyncConnection, cluster: str) -> tuple[str, ...]:
+    """Return the namespaces of all recorded jobs."""
+    return await _values(connection, cluster, jobs.c.namespace)
+
+
+async def kinds_of_jobs(connection: AsyncConnection, cluster: str) -> tuple[str, ...]:
+    """Return the kinds of all recorded jobs."""
+    return await _values(connection, cluster, jobs.c.kind)
+
+
+async def places_of_receipts(
+    connection: AsyncConnection, cluster: str, first: date, last: date
+) -> tuple[tuple[str, str], ...]:
+    """Return kinds and namespaces of jobs that used something from the first day to the last."""
+    lines = receipt_lines.c
+    same = (receipts.c.cluster == lines.cluster) & (receipts.c.uid == lines.uid)
+    query = (
+        select(receipts.c.kind, lines.namespace)
+        .join_from(receipt_lines, receipts, same)
+        .where(lines.cluster == cluster, lines.day >= first.isoformat(), lines.day <= last.isoformat())
+        .distinct()
+        .limit(MOST_PLACES)
+    )
+    return tuple((row.kind, row.namespace) for row in await connection.execute(query))
+
+
+async def _values(connection: AsyncConnection, cluster: str, column: Column[str]) -> tuple[str, ...]:
+    """Return the values of a column, by one step in its index for each: DISTINCT would read the rows of all months."""
+    smallest = select(func.min(column)).where(jobs.c.cluster == cluster)
+    found = smallest.cte("found", recursive=True)
+    [before] = found.columns
+    following = smallest.where(column > before).scalar_subquery()
+    found = found.union_all(select(following).where(before.is_not(None)))
+    [value] = found.columns
+    query = select(value).where(value.is_not(None)).limit(MOST_PLACES)
+    return tuple(str(one) for one in (await connection.execute(query)).scalars())

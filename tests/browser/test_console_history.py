@@ -1,0 +1,55 @@
+"""Costs and deleted jobs in a real Chromium: the real server, and a database that the recorder's code has filled."""
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from kubedl.console.history_source import opened
+from kubedl.console.server import serve
+from tests.browser.scripts import PICTURES, SCRIPTS
+from tests.unit.console.past import CLUSTER, with_history
+from tests.unit.console.sample import sample_world
+from tests.unit.console.sample_past import BERT, sample_past
+from tests.unit.console.world import World
+
+
+async def play(world: World, state: str) -> None:
+    """Run the script for a console in one of its states."""
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    async with serve(world.console(), "127.0.0.1:0") as address:
+        given = {"CONSOLE": f"http://{address}", "TOKEN": "token-of-ada", "PICTURES": str(PICTURES)}
+        process = await asyncio.create_subprocess_exec(
+            "node",
+            str(SCRIPTS / "history.mjs"),
+            env={**os.environ, **given, "STATE": state, "JOB": BERT.name},
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        try:
+            async with asyncio.timeout(180):
+                printed, errors = await process.communicate()
+        finally:
+            if process.returncode is None:
+                process.kill()
+    assert printed.decode().splitlines()[-1:] == ["done"], errors.decode()
+
+
+async def test_a_deleted_job_and_its_cost(tmp_path: Path) -> None:
+    """Wide and narrow, light and dark; nothing of a namespace that Ada may not see."""
+    world = sample_world()
+    async with with_history(world, tmp_path, sample_past()):
+        await play(world, "full")
+
+
+async def test_without_a_database_the_pages_say_how_to_get_one() -> None:
+    await play(sample_world(), "absent")
+
+
+async def test_with_the_database_down_the_rest_of_the_console_lives(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBEDL_HISTORY_DATABASE", "postgresql://user:password@127.0.0.1:1/history")
+    world = sample_world()
+    async with opened(CLUSTER, "") as history:
+        world.have(history)
+        await play(world, "down")
