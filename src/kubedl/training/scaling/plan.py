@@ -152,8 +152,7 @@ def _take_back(scaler: Scaler, target: Target, now: datetime) -> Plan:
 
 
 def _not_running(scaler: Scaler, target: Target) -> list[str]:
-    staying = [pod for pod in target.pods if pod.metadata.deletion_timestamp is None]
-    joined = {pod.metadata.name for pod in staying if is_running(pod) or has_succeeded(pod)}
+    joined = {pod.metadata.name for pod in target.pods if is_running(pod) or has_succeeded(pod)}
     return [name for name in scaler.pods if name not in joined]
 
 

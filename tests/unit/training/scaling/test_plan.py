@@ -233,7 +233,9 @@ def test_scalers_of_a_job_take_turns_by_creation_time() -> None:
     turn = decide(written(waits), old, job=job)
     assert turn.scaler == old
     assert said(turn)[0] == "Scaling"
-    goes_on = decide(claimed(new, job), written(decide(new, old, job=job)), job=job)
+    late = decide(claimed(new, job), old, job=job)
+    assert said(late) == ("Created", "ScaleOutCreated", "waits for ScaleIn a")
+    goes_on = decide(claimed(new, job), written(late), job=job)
     assert (goes_on.scaler and goes_on.scaler.body.metadata.name, goes_on.resize is not None) == ("a", True)
     done = replace(old, body=written(decide(old, job=elastic(6))).body)
     assert done.is_finished
