@@ -35,7 +35,8 @@ def describe_kinds() -> str:
         "every field. Lines are those of the module that declares the kind.\n\n"
         f"{table(HEAD, rows)}\n"
         "Other kinds: [Model](kinds/model.md), [ModelVersion](kinds/modelversion.md), "
-        "[Inference](kinds/inference.md), [CacheBackend](kinds/cachebackend.md) and [Cron](kinds/cron.md).\n"
+        "[Inference](kinds/inference.md), [CacheBackend](kinds/cachebackend.md), [Cron](kinds/cron.md), "
+        "[ScaleIn](kinds/scalein.md) and [ScaleOut](kinds/scaleout.md).\n"
     )
 
 

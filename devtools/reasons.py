@@ -25,7 +25,7 @@ OBJECTS = {
     "datasets": ("CacheBackends", "Jobs", ALL),
     "models": ("ModelVersions", "Models", ALL),
     "serving": ("Inferences", "Rollouts", ALL),
-    "training": ("Jobs", "Workloads", ALL),
+    "training": ("Jobs", "ScaleIns and ScaleOuts", "Workloads", ALL),
 }
 ANY = "…"  # an expression in an f-string
 READERS = (

@@ -29,6 +29,8 @@ FOLLOWED = {
     "services": f"/api/v1/services?{LABELLED}",
     "cachebackends": "/apis/cache.kubedl.io/v1alpha1/cachebackends?",
     "crons": "/apis/apps.kubedl.io/v1alpha1/crons?",
+    "scaleins": "/apis/kai.alibabacloud.com/v1alpha1/scaleins?",
+    "scaleouts": "/apis/kai.alibabacloud.com/v1alpha1/scaleouts?",
     "models": f"{MODEL}/models?",
     "modelversions": f"{MODEL}/modelversions?",
     "builds": "/api/v1/pods?labelSelector=model.kubedl.io/version-uid",
@@ -48,7 +50,7 @@ Objects = dict[tuple[str, str], Object]
 
 
 class ClusterWatcher:
-    """Follows jobs, Crons, caches, models, Inferences, and what is made for each of them, in all namespaces."""
+    """Follows jobs and scalers, Crons, caches, models, Inferences, and what is made for each, in all namespaces."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.connection = Connection(cluster)

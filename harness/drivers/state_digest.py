@@ -15,7 +15,7 @@ from testbed.api import Object
 # Anything in a status that is a moment; that it is there is part of the state, when it was is not.
 MOMENTS = frozenset(
     {"lastTransitionTime", "startTime", "completionTime", "lastUsedTime", "finishTime", "since", "stepSince"}
-    | {"lastScheduleTime", "nextScheduleTime", "created", "finished"}
+    | {"lastScheduleTime", "nextScheduleTime", "created", "finished", "lastUpdateTime", "lastReconcileTime"}
 )
 # Of the last failure: what was seen of it depends on when an operator looked, which is later after a crash.
 AS_SEEN = frozenset({"followers", "message", "node", "time"})
@@ -40,6 +40,11 @@ def digest(watcher: ClusterWatcher, namespace: str) -> Object:
         "jobs": {name: of_job(body) for name, body in jobs.items()},
         "caches": {name: of_job(body) for name, body in watcher.all("cachebackends", namespace).items()},
         "crons": {name: of_cron(body) for name, body in watcher.all("crons", namespace).items()},
+        "resizes": {
+            f"{plural} {name}": of_resize(body)
+            for plural in ("scaleins", "scaleouts")
+            for name, body in watcher.all(plural, namespace).items()
+        },
         "models": {name: of_job(body) for name, body in watcher.all("models", namespace).items()},
         "versions": {lasting(name): of_version(body, owners) for name, body in versions.items()},
         "builds": {lasting(name): of_pod(body, owners) for name, body in watcher.all("builds", namespace).items()},
@@ -68,6 +73,13 @@ def of_cron(body: Object) -> Object:
     said = of_job(body)
     for entry in said["status"].get("active") or []:
         entry.update(uid=bool(entry.get("uid")), namespace="here")
+    return said
+
+
+def of_resize(body: Object) -> Object:
+    """As a job; a ScaleIn or a ScaleOut knows the uid of its job."""
+    said = of_job(body)
+    said["status"]["jobUid"] = bool(said["status"].get("jobUid"))
     return said
 
 

@@ -1,5 +1,6 @@
 """Jobs that are resized while they run: pods come and go, and the others never notice the operator's death."""
 
+from harness.fakes.scalers import PlayedScaler
 from harness.scenarios import scenario
 from harness.scenarios.driver import Job, ScenarioDriver
 
@@ -28,6 +29,33 @@ def elastic_resized_in_place(world: ScenarioDriver) -> None:
     until_members(job, "0-2")
     job.until("the first to have gone on", lambda: job.uid("worker-0") == first)
     for number, pod in enumerate(("worker-2", "worker-1", "worker-0"), 1):
+        job.succeed(pod)
+        job.until_succeeded(number)
+    job.until_status(state="Succeeded")
+    job.until_pods()
+
+
+@scenario
+def elastic_resized_by_scalers(world: ScenarioDriver) -> None:
+    """From two to four by a ScaleOut, and back by a ScaleIn that has to wait for it; another one may not go on."""
+    bounds = {"minReplicas": 2, "maxReplicas": 4}
+    job = world.create("PyTorchJob", "resized", {"Worker": 2}, elastic=bounds, cleanPodPolicy="All", backoffLimit=0)
+    job.until_pods(worker_0=0, worker_1=0)
+    job.run("worker-0", "worker-1")
+    job.until_status(state="Running")
+    more, less, least = (PlayedScaler(world, *one) for one in (("ScaleOut", "a"), ("ScaleIn", "b"), ("ScaleIn", "c")))
+    more.create("resized", toAdd={"count": 2}, timeout=3600)
+    job.until_pods(worker_0=0, worker_1=0, worker_2=0, worker_3=0)
+    less.create("resized", toDelete={"podNames": ["resized-worker-2", "resized-worker-3"]}, timeout=3600)
+    less.until("Created")
+    job.run("worker-2", "worker-3")
+    more.until("ScaleSucceeded")
+    job.vanish("worker-2", "worker-3")
+    less.until("ScaleSucceeded")
+    least.create("resized", toDelete={"count": 1})
+    least.until("ScaleFailed")
+    until_members(job, "0-1")
+    for number, pod in enumerate(("worker-1", "worker-0"), 1):
         job.succeed(pod)
         job.until_succeeded(number)
     job.until_status(state="Succeeded")

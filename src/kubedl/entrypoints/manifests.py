@@ -7,7 +7,7 @@ chart has the same CRDs and rules as files, and renders ClusterRoles or Roles fr
 import sys
 from collections.abc import Sequence
 
-from kubedl.api import cachebackend, cron, inference, model
+from kubedl.api import cachebackend, cron, inference, model, scaling
 from kubedl.console.kinds import grants
 from kubedl.entrypoints import operator, recorded_kinds, smoke_test
 from kubedl.schema.crd import CustomResource
@@ -29,6 +29,7 @@ def custom_resources() -> Sequence[CustomResource]:
         cron.CUSTOM_RESOURCE,
         *model.CUSTOM_RESOURCES,
         inference.CUSTOM_RESOURCE,
+        *scaling.CUSTOM_RESOURCES,
     )
 
 

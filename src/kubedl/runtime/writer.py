@@ -113,6 +113,10 @@ class Writer:
         self._expectations.record_write(owner.metadata.key, resource, obj.metadata.resource_version)
         return obj
 
+    def expect(self, owner: Object, resource: Resource[Any], version: str) -> None:
+        """Plan nothing more for `owner` until the cache of this kind has reached a version that was read or written."""
+        self._expectations.record_write(owner.metadata.key, resource, version)
+
 
 def is_controlled_by(obj: Object, owner: Object) -> bool:
     """Return whether the object is controlled by exactly this owner, not by an earlier one with the same name."""

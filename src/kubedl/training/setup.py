@@ -1,4 +1,4 @@
-"""Wiring of the training controllers: for each kind those of jobs, TensorBoards and Workloads."""
+"""Wiring of the training controllers: for each kind those of jobs, TensorBoards and Workloads; one of scalers."""
 
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Mapping
@@ -32,6 +32,7 @@ from kubedl.training.kueue.queues import Queues
 from kubedl.training.kueue.visibility import PENDING_WORKLOADS, VISIBILITY_GROUP
 from kubedl.training.observed import Settings
 from kubedl.training.pacing import Pacing
+from kubedl.training.scaling import setup as scaling
 from kubedl.training.tensorboard.controller import TensorBoardController
 
 TENSORBOARD_WORKERS, WORKLOAD_WORKERS, PLACE_WORKERS = 8, 8, 1
@@ -76,6 +77,7 @@ GRANTS = (
     Grant(KUEUE, ("workloadpriorityclasses",), ("get",), "Set the priority of queued jobs.", cluster_scoped=True),
     Grant(VISIBILITY_GROUP, (f"localqueues/{PENDING_WORKLOADS}",), ("get",), "Report the position of queued jobs."),
     Grant("scheduling.k8s.io", ("priorityclasses",), ("get",), "Set the priority of queued jobs.", cluster_scoped=True),
+    *scaling.GRANTS,
     *(grant for kind in all_kinds() for grant in kind.grants),
     *(grant for scheduler in all_gang_schedulers().values() for grant in scheduler.grants),
 )
@@ -139,7 +141,9 @@ def setup(context: Context, backends: Reflector[CacheBackend]) -> Jobs:
     services = manager.informer(SERVICES, context.scope(labels.JOB_NAME))
     nodes = None if options.without_cluster_role else manager.informer(NODES)
     parts = _Parts(context, pods, services, nodes, backends)
-    return {kind.resource: parts.setup(kind) for kind in all_kinds()}
+    jobs = {kind.resource: parts.setup(kind) for kind in all_kinds()}
+    scaling.setup(context, jobs, pods)
+    return jobs
 
 
 class _Parts:

@@ -27,6 +27,7 @@ OTHERS = {
     "LocalQueue": set[str](),
     "ModelVersion": {"ModelVersion", "Pod"},
     "Model": {"Model", "ModelVersion"},
+    "Scaler": {"ScaleIn", "ScaleOut"},
     "pre-warming": {"ModelVersion"},
     "Inference": {
         "Inference",

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from kubedl.api import cachebackend, cron, inference, model
+from kubedl.api import cachebackend, cron, inference, model, scaling
 from kubedl.api.cachebackend import CacheBackendSpec, CacheBackendStatus
 from kubedl.api.cron import CronSpec, CronStatus
 from kubedl.api.inference import InferenceSpec, InferenceStatus
 from kubedl.api.model import ModelSpec, ModelStatus, ModelVersionSpec, ModelVersionStatus
 from kubedl.api.replica_spec import ReplicaSpec
+from kubedl.api.scaling import ScaleInSpec, ScaleInStatus, ScaleOutSpec, ScaleOutStatus
 from kubedl.api.training import JobSpec, JobStatus
 from kubedl.kube import codec
 from kubedl.schema.crd import CustomResource
@@ -30,6 +31,7 @@ ALL = [
     cron.CUSTOM_RESOURCE,
     *model.CUSTOM_RESOURCES,
     inference.CUSTOM_RESOURCE,
+    *scaling.CUSTOM_RESOURCES,
     *(kind.custom_resource for kind in all_kinds()),
 ]
 
@@ -51,7 +53,13 @@ def test_every_rule_blames_a_field(kind: Kind) -> None:
 
 @pytest.mark.parametrize(
     "custom",
-    [cachebackend.CUSTOM_RESOURCE, cron.CUSTOM_RESOURCE, *model.CUSTOM_RESOURCES, inference.CUSTOM_RESOURCE],
+    [
+        cachebackend.CUSTOM_RESOURCE,
+        cron.CUSTOM_RESOURCE,
+        *model.CUSTOM_RESOURCES,
+        inference.CUSTOM_RESOURCE,
+        *scaling.CUSTOM_RESOURCES,
+    ],
     ids=lambda custom: custom.resource.kind,
 )
 def test_every_rule_of_others_blames_a_field(custom: CustomResource) -> None:
@@ -90,6 +98,10 @@ def test_what_makes_a_message_is_short(kind: Kind) -> None:
         ModelVersionStatus,
         InferenceSpec,
         InferenceStatus,
+        ScaleInSpec,
+        ScaleInStatus,
+        ScaleOutSpec,
+        ScaleOutStatus,
     ],
 )
 def test_every_field_is_explained(struct: type) -> None:

@@ -1,0 +1,1 @@
+"""ScaleIns and ScaleOuts: objects that resize an elastic job once."""
