@@ -35,6 +35,7 @@ REPLICAS = 2  # of the operator, unless told otherwise
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 CLUSTER_ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
 ROLES = (OPERATOR, "kubedl-edit", "kubedl-view")
+GROUPS = (".kubedl.io", ".kai.alibabacloud.com")
 RESTRICTED = {f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("enforce", "audit", "warn")}
 
 
@@ -184,7 +185,7 @@ def first_commit(root: Path) -> str:
 def _is_foreign(one: Object) -> bool:
     name, fields = one["metadata"]["name"], one["metadata"].get("managedFields", ())
     writers = {field["manager"] for field in fields if not field.get("subresource")}
-    return (name in ROLES or name.endswith(".kubedl.io")) and writers != {"helm"}
+    return (name in ROLES or name.endswith(GROUPS)) and writers != {"helm"}
 
 
 def _why_it_stays(one: Object) -> str:
