@@ -1,4 +1,4 @@
-"""`kubedl history` on every database: jobs that were deleted are still there."""
+"""`kubedl history`: deleted jobs are still there. CI draws the database; other tests try its queries on each."""
 
 import asyncio
 import gzip
@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
+import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from kubedl.history.logs.container_run import ended_runs
@@ -17,10 +18,14 @@ from kubedl.history.logs.log_archive import StoredLog
 from kubedl.history.logs.log_records import LogRecords
 from kubedl.history.sink import Epoch
 from kubedl.history.sinks.database import DatabaseSink
+from tests import sampling
 from tests.history.builders import decoded_pod, job, job_row, pod, pod_row
+from tests.history.conftest import DATABASES
 from tests.unit.client.api_server import ApiServer, serving
 
 ROOT = Path(__file__).parents[2]
+DRAWN = sampling.one_of(DATABASES, "kubedl history")
+pytestmark = pytest.mark.parametrize("server", DRAWN, indirect=True, scope="session")
 
 
 async def test_deleted_jobs_are_listed_and_shown(engine: AsyncEngine, database_url: str, cluster: str) -> None:

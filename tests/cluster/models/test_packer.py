@@ -27,6 +27,7 @@ from testbed.instance import Instance
 from testbed.pki import Authority
 from testbed.shell import run
 from testbed.waiting import until
+from tests import sampling
 
 SECRET = "$2b$05$abcdefghijklmnopqrstuuOQiyCxlgf/oeuTqixKmWdcYUh4Hjl0a"  # noqa: S105  bcrypt of `secret`
 REPOSITORY = "team/model"
@@ -187,7 +188,7 @@ def small_ground() -> Iterator[Ground]:
         yield here
 
 
-@pytest.mark.parametrize("part", [0.2, 0.5, 0.8])
+@pytest.mark.parametrize("part", sampling.one_of((0.2, 0.5, 0.8), "killed packer"))
 def test_killed_and_started_again_it_is_the_same_image(small_ground: Ground, part: float) -> None:
     """And what the registry had is not sent again."""
     seen = killed(small_ground, f"killed-{part}", small_ground.seconds * part)

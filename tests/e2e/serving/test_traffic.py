@@ -12,6 +12,7 @@ from harness.drivers.environment import times
 from harness.drivers.load_generator import Report
 from testbed.api import Object, is_true
 from testbed.waiting import stolen_seconds, until
+from tests import sampling
 from tests.e2e.serving.inferences import ObservedInference, answering, fetch, within
 from tests.e2e.workspace import Workspace
 
@@ -95,7 +96,7 @@ def given_a_new_version(spec: Object) -> None:
     variable["value"] = "b2"
 
 
-@pytest.mark.parametrize("edit", [taken_out, scaled_down, given_a_new_version])
+@pytest.mark.parametrize("edit", sampling.one_of((taken_out, scaled_down, given_a_new_version), "taken away"))
 def test_a_predictor_is_taken_away_without_a_lost_request(
     three: ObservedInference, record_property: Record, edit: Callable[[Object], None]
 ) -> None:
