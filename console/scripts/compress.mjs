@@ -10,7 +10,7 @@ const page = readFileSync(new URL("index.html", directory), "utf8");
 const sizes = { first: gzipSync(page).length, all: gzipSync(page).length, fonts: 0 };
 
 for (const name of readdirSync(new URL("assets/", directory))) {
-  if (/\.(gz|br)$/.test(name)) continue;
+  if (name.endsWith(".br")) continue;
   const file = new URL(`assets/${name}`, directory);
   const content = readFileSync(file);
   if (name.endsWith(".woff2")) {
@@ -18,7 +18,7 @@ for (const name of readdirSync(new URL("assets/", directory))) {
     continue;
   }
   const gzip = gzipSync(content, { level: 9 });
-  writeFileSync(`${file.pathname}.gz`, gzip);
+  // All browsers take brotli over TLS and from the loopback; a third copy would only make the package larger.
   writeFileSync(`${file.pathname}.br`, brotliCompressSync(content, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } }));
   sizes.all += gzip.length;
   if (page.includes(name)) sizes.first += gzip.length;

@@ -13,6 +13,7 @@ from typing import Any
 
 import yaml
 
+import harness  # noqa: F401 - finds the product's source
 from kubedl.client.pipeline_component import component
 from kubedl.entrypoints.pipeline_step import parser
 
