@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.drivers.helm import CHART, Helm
+from kubedl.api.scaling import GROUP as SCALING
 from testbed.api import Object, is_true
 from testbed.cluster import Cluster
 from testbed.controlplane import AUDITED_NAMESPACE
@@ -35,7 +36,7 @@ REPLICAS = 2  # of the operator, unless told otherwise
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 CLUSTER_ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
 ROLES = (OPERATOR, "kubedl-edit", "kubedl-view")
-GROUPS = (".kubedl.io", ".kai.alibabacloud.com")
+GROUPS = (".kubedl.io", f".{SCALING}")
 RESTRICTED = {f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("enforce", "audit", "warn")}
 
 

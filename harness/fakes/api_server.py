@@ -93,11 +93,7 @@ class FakeClient:
             raise NotImplementedError(how)
 
         def commit() -> Any:  # noqa: ANN401 - of any kind
-            found = self.server.objects[resource].get(key)
-            if found is None:
-                raise NotFoundError(404, "NotFound", f"no {key}")
-            if found.metadata.resource_version != body["metadata"]["resourceVersion"]:
-                raise ConflictError(409, "Conflict", "another version")
+            found = self._version(resource, key, body)
             before = codec.plain(found)
             part = subresource or "spec"
             after = merged(before, {part: body[part]})
@@ -125,6 +121,15 @@ class FakeClient:
             return None
 
         return self._write("delete", commit)
+
+    def _version(self, resource: Resource[Any], key: ObjectKey, body: Mapping[str, Any]) -> Any:  # noqa: ANN401
+        """Return the object that a patch is for, if it has the resourceVersion that the patch was computed from."""
+        found = self.server.objects[resource].get(key)
+        if found is None:
+            raise NotFoundError(404, "NotFound", f"no {key}")
+        if found.metadata.resource_version != body["metadata"]["resourceVersion"]:
+            raise ConflictError(409, "Conflict", "another version")
+        return found
 
     def _write(self, verb: str, commit: Callable[[], Any]) -> Any:  # noqa: ANN401 - what the server answers
         harm = self.harm[1] if self.harm is not None and self.harm[0] == self.writes else None

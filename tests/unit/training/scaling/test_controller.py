@@ -52,11 +52,7 @@ class ScaleClient(FakeClient):
             return await super().patch(resource, key, body, how, subresource)
 
         def commit() -> Any:  # noqa: ANN401 - of any kind
-            found = self.server.objects[JOBS].get(key)
-            if found is None:
-                raise NotFoundError(404, "NotFound", f"no {key}")
-            if found.metadata.resource_version != body["metadata"]["resourceVersion"]:
-                raise ConflictError(409, "Conflict", "another version")
+            self._version(JOBS, key, body)
             if self.refusal is not None:
                 raise self.refusal
             self.resized.append(body["spec"]["replicas"])
