@@ -6,7 +6,7 @@ from proofs.cli.followed_logs import LINES, defects
 
 
 def _run(replica: str, mark: str, count: int = LINES, *, end: bool = True) -> list[str]:
-    return [f"[{replica}] {mark} {number}" for number in [*range(1, count + 1), *(["end"] if end else [])]]
+    return [f"[{replica}] {mark} {number}" for number in [*range(1, count + 1), *([f"end {count}"] if end else [])]]
 
 
 def _all() -> list[str]:
@@ -30,6 +30,10 @@ def test_every_line_once_and_in_order_is_no_defect() -> None:
         (lambda lines: lines[:-1], "worker-1 never ended"),
         (lambda lines: lines[: -LINES - 1], "worker-1 was not replaced"),
         (lambda lines: [line for line in lines if "worker-2" not in line], "worker-2 never ended"),
+        (
+            lambda lines: [line for line in lines if line != f"[worker-0] m1 {LINES}"],
+            f"worker-0 m1: end {LINES} after {LINES - 1} lines",
+        ),
     ],
 )
 def test_a_line_that_is_missing_doubled_or_out_of_order_is_one(change: object, said: str) -> None:
