@@ -37,7 +37,6 @@ from kubedl.training.kinds.tensorflow import TensorFlow
 from kubedl.training.observed import Observed, Settings
 from kubedl.training.plan import Plan
 from kubedl.training.planner import plan
-from kubedl.training.policies.node_outage import Outage
 
 NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
 NAMESPACE = "team"
@@ -291,7 +290,7 @@ def observed(
     lost_nodes: Mapping[str, float] | None = None,
     now: float = 0,
     cache: CacheBackend | None = None,
-    outage: Outage | None = None,
+    **more: Any,  # noqa: ANN401 - checked by the dataclass
 ) -> Observed:
     """What is known of a job; times are seconds after `NOW`."""
     return Observed(
@@ -304,7 +303,7 @@ def observed(
         now=after(now),
         settings=Settings(),
         cache=cache,
-        outage=outage,
+        **more,
     )
 
 

@@ -2,13 +2,16 @@
 
 `POST /kubedl/v1/checkpoint?id=bert-7` asks for a checkpoint, and is answered at once. `GET /kubedl/v1/state` tells of
 `step`, `total`, `durableStep`, and `confirmed`: the last id whose checkpoint is whole. An id that is asked for again,
-or whose number is not above the confirmed one, makes no second checkpoint.
+or whose number is not above the confirmed one, makes no second checkpoint. In a pod of a job with `elastic.checkpoint`
+the operator asks, and the environment says at which port, and how it proves itself.
 """
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 import json
+import os
 import socket
 import threading
 import time
@@ -22,14 +25,19 @@ ASK, STATE = "POST /kubedl/v1/checkpoint?id=", "GET /kubedl/v1/state"
 class Checkpoints:
     """What a program has reached and saved, and who asked it to save. Methods may be called from any thread."""
 
-    def __init__(self, total: int = 0, *, host: str = "127.0.0.1", port: int = 29500, token: str = "") -> None:
+    def __init__(self, total: int = 0, *, host: str = "", port: int | None = None, token: str = "") -> None:
         """Steps altogether, if they are known. Nobody beyond this machine is answered without a token."""
-        if not token and host != "127.0.0.1":
+        digest = hashlib.sha256(token.encode()).hexdigest() if token else os.environ.get("KUBEDL_CHECKPOINT_DIGEST", "")
+        every = "::" if socket.has_dualstack_ipv6() else "0.0.0.0"  # noqa: S104 - of the pod
+        host = host or (every if digest and not token else "127.0.0.1")
+        if not digest and host != "127.0.0.1":
             raise ValueError("whoever reaches the port could ask for checkpoints: give a token, or use 127.0.0.1")
-        self._lock, self._token = threading.Lock(), token
+        self._lock, self._digest = threading.Lock(), digest
         self._total, self._step, self._durable, self._asked_at, self._not_before = total, 0, 0, 0, 0.0
         self._asked = self._saving = self._confirmed = ""
-        self._socket = socket.create_server((host, port))
+        port = int(os.environ.get("KUBEDL_CHECKPOINT_PORT", "29500")) if port is None else port
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self._socket = socket.create_server((host, port), family=family, dualstack_ipv6=host == "::")
         self.port: int = self._socket.getsockname()[1]
         threading.Thread(target=self._serve, name="checkpoints", daemon=True).start()
 
@@ -68,7 +76,8 @@ class Checkpoints:
     def _answer(self, head: str) -> tuple[str, str]:
         request, *headers = head.split("\r\n")
         given = [line.partition(":")[2].strip() for line in headers if line.lower().startswith("authorization:")]
-        if self._token and not hmac.compare_digest("".join(given).encode(), f"Bearer {self._token}".encode()):
+        proof = hashlib.sha256("".join(given).partition(" ")[2].encode()).hexdigest()
+        if self._digest and not hmac.compare_digest(proof, self._digest):
             return "401 Unauthorized", ""
         what = request.rpartition(" ")[0]
         with self._lock:

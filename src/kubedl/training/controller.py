@@ -23,7 +23,7 @@ from kubedl.training import blocked, creation, labels, model_version, replica_st
 from kubedl.training.addons import registry
 from kubedl.training.blocked import Refusal
 from kubedl.training.creation_backoff import CreationBackoff
-from kubedl.training.elastic import resizing
+from kubedl.training.elastic import leaving, resizing
 from kubedl.training.gang.assignment import job_of
 from kubedl.training.gang.retries import GangRetries
 from kubedl.training.informers import Informers
@@ -70,6 +70,7 @@ class JobController:
         self._written = written
         self._nodes = NodeView(informers.nodes, settings)
         self._waiting_memory = WaitingMemory()
+        self._asker = informers.asker
         self._terminating_pods: OrderedDict[str, None] = OrderedDict()  # uids of pods that were deleted while they ran
         self._backoff = CreationBackoff()
         self._gang_retries = GangRetries()
@@ -106,6 +107,7 @@ class JobController:
             observed = replace(observed, heard=await self._waiting_memory.ask(self._writer.client, job, pod, now))
             decided = plan(observed)
         await self._apply(observed, decided)
+        self._ask(observed.job.uid, decided)
         if decided.retry is not None:
             await self._gang_retries.retry(self._writer.client, observed.job.namespace, decided.retry, observed.now)
         moments = [decided.wake_at, self._backoff.until(observed.job.resource.metadata, self._clock())]
@@ -132,6 +134,7 @@ class JobController:
         gone = self._informers.pods.tombstones(OwnerKey.of_owner(resource))
         deleted = tuple(self._as_terminating(pod) for pod in gone)
         resizing.hold_size(job, self.kind.elastic_role, (*pods, *deleted))
+        leaving.hold_shrink(job, self.kind.elastic_role, (*pods, *deleted))
         return Observed(
             kind=self.kind,
             job=job,
@@ -148,6 +151,8 @@ class JobController:
             cache=self._informers.backends.get(cache) if cache is not None else None,
             unmet_placement=observe_placement(resource, self._nodes, now),
             outage=self._nodes.outage(now) if lost else None,
+            notices=self._nodes.notices(leaving.places(job, pods)),
+            confirmed=self._asker.confirmed(resource.metadata.uid),
             heard=self._waiting_memory.kubelet_event(resource.metadata.uid),
             message_written_at=self._waiting_memory.message_changed_at(resource.metadata.uid),
         )
@@ -168,6 +173,7 @@ class JobController:
             self._forget(OwnerKey.of_owner(old))
         if old is not None and (new is None or new.metadata.uid != old.metadata.uid):
             self._waiting_memory.forget(old.metadata.uid)
+            self._asker.forget(old.metadata.uid)
 
     def pod_changed(self, old: Pod | None, new: Pod | None) -> None:
         """Remember pods that were deleted while they ran: the last state of one that ends at once does not show it.
@@ -184,6 +190,13 @@ class JobController:
                 resource, controller = self._informers.jobs.get(key), OwnerKey.of_controller(old)
                 if controller is not None and (resource is None or resource.metadata.uid != controller.uid):
                     self._forget(controller)
+
+    def _ask(self, uid: str, decided: Plan) -> None:
+        """Ask the program of a job what its plan wants to know; answers that nobody waits for are forgotten."""
+        if decided.ask is not None:
+            self._asker.ask(uid, decided.ask)
+        else:
+            self._asker.forget(uid)
 
     def _as_terminating(self, pod: Pod) -> Pod:
         """Return the last state of a pod, with a grace period if it was deleted while it ran."""

@@ -1,4 +1,4 @@
-"""The informers of the controllers of jobs."""
+"""The informers of the controllers of jobs, and what else they observe."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -7,6 +7,7 @@ from kubedl.api.cachebackend import CacheBackend
 from kubedl.api.training import TrainingJob
 from kubedl.kube.types.core import Node, Pod, Service
 from kubedl.runtime.store import Store
+from kubedl.training.elastic.asking import Asker, NobodyAsks
 from kubedl.training.gang.scheduler import InstalledScheduler
 from kubedl.training.host_network.ports import HostPorts
 from kubedl.training.kueue.places import Places
@@ -30,4 +31,5 @@ class Informers:
     queues: Queues = field(default_factory=Queues)
     kueue_is_loading: Callable[[], bool] = lambda: False  # its caches are not filled yet
     places: Places = field(default_factory=Places)  # of waiting Workloads
+    asker: Asker = field(default_factory=NobodyAsks)  # of checkpoints
     missing_kueue: Callable[[], str] = lambda: "the cluster has no Kueue"  # empty if it can be used

@@ -71,6 +71,7 @@ class Job:
         self.size = sum(role.replicas for role in self.roles.values())
         self.starts_together = False
         self.network_mode = network_mode(resource)
+        self._asked: dict[str, int] = {}  # replicas of roles that keep more of them for a while
         self.host_ports: dict[str, int] = {}  # of pods on the host network, by name
 
     def __contains__(self, role: str) -> bool:
@@ -106,6 +107,16 @@ class Job:
         """Give a role fewer replicas than the user asked for."""
         self.roles[role] = replace(self.roles[role], replicas=min(replicas, self.roles[role].replicas))
         self.size = sum(one.replicas for one in self.roles.values())
+
+    def keep(self, role: str, replicas: int) -> None:
+        """Give a role more replicas than the user asks for now: those that it had, until they may go."""
+        self._asked[role] = self.roles[role].replicas
+        self.roles[role] = replace(self.roles[role], replicas=replicas)
+        self.size = sum(one.replicas for one in self.roles.values())
+
+    def asked_replicas(self, role: str) -> int:
+        """Return the number of replicas of a role that the user asks for."""
+        return self._asked.get(role, self.count(role))
 
     def rank(self, replica: Replica) -> int:
         """Return the rank of a replica among all, in the kind's order of roles; the leader has 0."""

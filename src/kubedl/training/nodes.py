@@ -6,6 +6,7 @@ from datetime import datetime
 from kubedl.kube.types.core import Node, Pod
 from kubedl.kube.types.meta import ObjectKey
 from kubedl.runtime.store import Store
+from kubedl.training.elastic.notices import Notice, notice
 from kubedl.training.observed import Settings
 from kubedl.training.policies.node_outage import Outage, outage
 
@@ -34,6 +35,12 @@ class NodeView:
             if node is not None and (since := node.not_ready_since) is not None:
                 lost[place] = since
         return lost
+
+    def notices(self, names: Iterable[str]) -> dict[str, Notice]:
+        """Return which of these nodes will be taken."""
+        known = ((name, self._nodes.get(ObjectKey("", name))) for name in set(names) if name)
+        given = ((name, notice(node, self._settings.reclaim_notices)) for name, node in known if node is not None)
+        return {name: found for name, found in given if found is not None}
 
     def outage(self, now: datetime) -> Outage | None:
         """Return whether too many nodes are lost at once to replace the pods on any of them."""

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from kubedl.api.cachebackend import CacheBackend
 from kubedl.kube.types.core import Pod, Service
 from kubedl.podspec.model_volumes import NO_FILE_SYSTEMS, FileSystems
+from kubedl.training.elastic.notices import SOURCES, Notice, Source
 from kubedl.training.gang.scheduler import InstalledScheduler
 from kubedl.training.host_network.ports import HostPorts
 from kubedl.training.job import Job, Replica
@@ -30,6 +31,8 @@ class Settings:
     gang_scheduler: str = "auto"  # of jobs that choose none
     gang_release: timedelta = timedelta(seconds=300)  # after which a later gang that is not placed restarts its job
     gang_schedulers: Mapping[str, InstalledScheduler] | None = None  # those of the cluster; None if not known yet
+    reclaim_notices: tuple[Source, ...] = SOURCES  # what tells that a node will be taken
+    checkpoint_key: bytes = field(default=b"", repr=False)  # of the tokens that programs know the operator by
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,8 @@ class Observed:
     cache: CacheBackend | None = None  # of the job, if it exists
     unmet_placement: tuple[tuple[str, str], ...] = ()  # what no node can satisfy: reason and message
     outage: Outage | None = None  # too many nodes are lost at once to replace their pods
+    notices: Mapping[str, Notice] = field(default_factory=dict)  # by node: those of pods, and those left before
+    confirmed: str = ""  # the last request for a checkpoint that the program says it has confirmed
     heard: KubeletEvent | None = None  # the kubelet's latest Event about one pod
     message_written_at: datetime | None = None  # when this process last changed the waiting message
 

@@ -58,6 +58,15 @@ class Gate:
 
 
 @dataclass(frozen=True)
+class CheckpointRequest:
+    """A question to the program in a pod, whose answer is in the next observation."""
+
+    pod: Pod
+    port: int
+    id: str
+
+
+@dataclass(frozen=True)
 class Plan:
     """What to write for a job, and when to reconcile it again."""
 
@@ -74,6 +83,7 @@ class Plan:
     without_model: JobStatus | None = None  # the status if the ModelVersion, created before the end, is rejected
     inquire: Pod | None = None  # read the Events of this pod, then plan again
     retry: Gang | None = None  # let its scheduler look at it again
+    ask: CheckpointRequest | None = None  # its id is in the status already
 
     @property
     def creates(self) -> bool:
@@ -99,6 +109,7 @@ class PlanBuilder:
     without_model: JobStatus | None = None
     inquire: Pod | None = None
     retry: Gang | None = None
+    ask: CheckpointRequest | None = None
     given_up: frozenset[Replica] = frozenset()  # failed permanently, and the job continues without them
     gates: list[Gate] = field(default_factory=list)  # closed gates
     held_by: Gate | None = None  # the first of them that holds pods back which could be created otherwise
@@ -169,4 +180,5 @@ class PlanBuilder:
             without_model=self.without_model,
             inquire=self.inquire,
             retry=self.retry,
+            ask=self.ask,
         )

@@ -26,7 +26,7 @@ from kubedl.training import (
 )
 from kubedl.training.addons import registry
 from kubedl.training.addons.base import EDIT_IGNORED, Addon
-from kubedl.training.elastic import resizing
+from kubedl.training.elastic import reclaim, resizing
 from kubedl.training.formatting import headline
 from kubedl.training.gang import assignment as gang
 from kubedl.training.gang import release as gang_release
@@ -118,7 +118,8 @@ def _run(builder: PlanBuilder) -> None:
         return
     builder.wake(limit)
     if outcome is None:
-        anew = resizing.resize(builder, replicas)
+        replicas, starts_over = reclaim.advance(builder, replicas)
+        anew = resizing.resize(builder, replicas) or (replicas if starts_over else None)
         outcome, replicas = (None, anew) if anew is not None else restarts.restart_failed(builder, replicas)
     if outcome is not None:
         _fail(builder, replicas, *outcome)
@@ -262,6 +263,7 @@ def _end_conditions(builder: PlanBuilder, reason: str) -> None:
     for condition in ("Running", "Restarting", blocked.BLOCKED, *of_addons, lost_nodes.CONDITION):
         builder.condition(condition, False, reason)
     resizing.stop(builder, reason)
+    reclaim.stop(builder, reason)
 
 
 def _after_the_end(builder: PlanBuilder) -> None:

@@ -99,7 +99,7 @@ def _restart_replicas(builder: PlanBuilder, replicas: list[ObservedReplica], fai
     for failure in _without_given_up(builder, replicas, failures):
         if failure.cost is FailureClass.PERMANENT:
             last_failure.record(builder, [by_replica[failure.replica]], failure)
-            _next_attempt(builder, moved)
+            next_attempt(builder, moved)
             return "ReplicaFailed", f"{job.pod_name(failure.replica)} {failure.text}"
         before = builder.status.replica_statuses.get(failure.replica.role, ReplicaStatus()).attempts
         if not _due(builder, failure, before.get(str(failure.replica.index), 0)):
@@ -108,10 +108,10 @@ def _restart_replicas(builder: PlanBuilder, replicas: list[ObservedReplica], fai
         _count(builder, failure, replica_status.restarts(job, by_replica[failure.replica]))
         moved.append(by_replica[failure.replica])
         if restart_backoff.exceeded(builder.status.retries, job.spec.backoff_limit):
-            _next_attempt(builder, moved)
+            next_attempt(builder, moved)
             return completion_messages.limit_reached(job, failure)
         _record_restart(builder, failure, "ReplicaReplaced", "it is replaced")
-    _next_attempt(builder, moved)
+    next_attempt(builder, moved)
     return None
 
 
@@ -236,7 +236,7 @@ def _count(builder: PlanBuilder, failure: Failure, in_place: int) -> None:
     )
 
 
-def _next_attempt(builder: PlanBuilder, moved: list[ObservedReplica]) -> None:
+def next_attempt(builder: PlanBuilder, moved: list[ObservedReplica]) -> None:
     """Increase the attempt of each of these replicas; in one pass, since thousands may fail together."""
     attempts: dict[str, dict[str, int]] = {}
     for seen in moved:
@@ -244,7 +244,8 @@ def _next_attempt(builder: PlanBuilder, moved: list[ObservedReplica]) -> None:
         attempts.setdefault(seen.replica.role, {})[str(seen.replica.index)] = number
     statuses = dict(builder.status.replica_statuses)
     for role, new in attempts.items():
-        statuses[role] = msgspec.structs.replace(statuses[role], attempts={**statuses[role].attempts, **new})
+        known = statuses.get(role, ReplicaStatus())
+        statuses[role] = msgspec.structs.replace(known, attempts={**known.attempts, **new})
     builder.moved |= bool(moved)
     builder.set(replica_statuses=statuses)
 

@@ -16,6 +16,8 @@ from kubedl.runtime.store import BY_OWNER, Store
 from kubedl.schema.grants import FOLLOW, READ, Grant
 from kubedl.training import labels
 from kubedl.training.controller import JobController
+from kubedl.training.elastic import checkpoint_token, notices
+from kubedl.training.elastic.asking import CheckpointAsker
 from kubedl.training.gang.assignment import AUTO, NONE
 from kubedl.training.gang.discovery import GangDiscovery
 from kubedl.training.gang.schedulers import all_gang_schedulers
@@ -129,6 +131,20 @@ def add_options(parser: ArgumentParser) -> None:
         default=str(DEFAULT_RANGE),
         help="ports of nodes, first-last, for pods on the host network (networkMode); nothing else may listen there",
     )
+    parser.add_argument(
+        "--reclaim-notices",
+        type=_reclaim_notices,
+        default=",".join(map(str, notices.SOURCES)),
+        help="taints, and conditions (condition:TYPE), that tell that a node will be taken, each with =SECONDS until "
+        "then if that is known; elastic jobs with checkpoint leave such nodes",
+    )
+    parser.add_argument(
+        "--checkpoint-key-file",
+        type=_checkpoint_key,
+        default="",
+        help="file with 32 random bytes as base64, from which the operator derives how it proves itself when it asks "
+        "programs for checkpoints; without it pods of elastic jobs with checkpoint are not created",
+    )
 
 
 def setup(context: Context, backends: Reflector[CacheBackend]) -> Jobs:
@@ -160,6 +176,7 @@ class _Parts:
         self._context = context
         self._pods, self._services, self._nodes, self._backends = pods, services, nodes, backends
         self._settings = _settings(context)
+        self._asker = CheckpointAsker(context.manager.client, self._settings.checkpoint_key)
         self._metrics = JobMetrics([kind.kind for kind in all_kinds()], context.metrics.registry)
         self._pacing = Pacing(context.clock)
         self._host_ports = HostPorts(context.options.hostnetwork_port_range)
@@ -195,6 +212,7 @@ class _Parts:
             kueue_is_loading=self._kueue_is_loading,
             places=self._places,
             missing_kueue=self._missing_kueue,
+            asker=self._asker,
         )
         self._setup_tensorboards(kind, jobs, informers)
         self._setup_workloads(kind, jobs, self._setup_jobs(kind, jobs, informers))
@@ -280,6 +298,8 @@ def _settings(context: Context) -> Settings:
         omit_user=options.omit_run_as_user,
         gang_scheduler=options.gang_scheduler,
         gang_release=timedelta(seconds=options.gang_release_seconds),
+        reclaim_notices=options.reclaim_notices,
+        checkpoint_key=options.checkpoint_key_file,
     )
 
 
@@ -289,6 +309,20 @@ def _gang_scheduler(name: str) -> str:
     if name not in known:
         raise ArgumentTypeError(f"{name!r} is none of {', '.join(known)}")
     return name
+
+
+def _reclaim_notices(text: str) -> tuple[notices.Source, ...]:
+    try:
+        return notices.parse_sources(text)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from error
+
+
+def _checkpoint_key(file: str) -> bytes:
+    try:
+        return checkpoint_token.key_from(file) if file else b""
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from error
 
 
 def _port_range(text: str) -> PortRange:

@@ -9,6 +9,7 @@ from typing import Any
 
 from harness.fakes.api_server import merged
 from kubedl.api.conditions import is_true
+from kubedl.api.elastic import Reclaim
 from kubedl.api.training import JobStatus, ReplicaStatus, TrainingJob
 from kubedl.kube import codec
 from kubedl.kube.types.core import PODS, SERVICES, Pod
@@ -134,11 +135,16 @@ class Judge:
 
     def _retries(self, operator: OperatorModel, old: JobStatus, new: JobStatus, uid: str) -> None:
         """Each death is counted once, and only one that is the replica's own."""
+        left_by_notice, all_start_over = self._reclaimed(operator, old, new, uid)
+        if all_start_over:
+            assert new.retries == old.retries, "a retry is counted, but the first replica leaves its node"
+            return
         moved = [
             (role, index)
             for role in self.world.made.roles
             for index in range(self.world.count(role))
             if not _is_removed(new, role, index) and self._attempt(new, role, index) != self._attempt(old, role, index)
+            if role != "Worker" or index not in left_by_notice
         ]
         visible = {(pod.metadata.name, labels.attempt(pod)): pod for pod in self._visible(operator, uid)}
         left = [
@@ -164,6 +170,24 @@ class Judge:
         assert new.retries - old.retries == counted + in_place, (
             f"{new.retries - old.retries} retries are counted, but {counted} replicas died and {in_place} restarted"
         )
+
+    def _reclaimed(
+        self, operator: OperatorModel, old: JobStatus, new: JobStatus, uid: str
+    ) -> tuple[frozenset[int], bool]:
+        """Return the workers that leave their nodes by this write, and whether the first replica is among them.
+
+        Nobody leaves a node that will not be taken, unless somebody else has told it to go.
+        """
+        before = {(one.node, one.seen_at) for one in _reclaims(old) if one.phase in ("Left", "Settled", "Cancelled")}
+        leaving = [one for one in _reclaims(new) if one.phase == "Left" and (one.node, one.seen_at) not in before]
+        for one in leaving:
+            node = operator.nodes.get(ObjectKey("", one.node))
+            there = [pod for pod in self._visible(operator, uid) if pod.spec.node_name == one.node]
+            told = any(pod.metadata.deletion_timestamp is not None for pod in there) or not one.node
+            evicted = any(pod.condition("DisruptionTarget") is not None for pod in there)
+            assert told or evicted or (node is not None and node.spec.taints), f"{one.replicas} leave {one.node}"
+        indexes = [index for one in leaving if one.node for index in index_ranges.read(one.replicas)]
+        return frozenset(indexes), any(one.leader and one.node for one in leaving)
 
     def _is_missing(self, old: JobStatus, role: str, visible: set[str]) -> bool:
         """Whether a pod that had been made and counted is gone without a trace."""
@@ -232,6 +256,10 @@ def _rendezvous(body: Mapping[str, Any]) -> str:
 def _is_removed(status: JobStatus, role: str, index: int) -> bool:
     """Whether an elastic job was given fewer replicas than its user asks for."""
     return status.elastic is not None and role == "Worker" and index >= status.elastic.size
+
+
+def _reclaims(status: JobStatus) -> tuple[Reclaim, ...]:
+    return status.elastic.reclaims if status.elastic is not None else ()
 
 
 def _replica_status(status: JobStatus, role: str) -> ReplicaStatus:

@@ -20,10 +20,12 @@ from kubedl.runtime.expectations import Expectations
 from kubedl.runtime.store import BY_OWNER, Store
 from kubedl.runtime.writer import Writer
 from kubedl.training.controller import JobController
+from kubedl.training.elastic.asking import NobodyAsks
 from kubedl.training.host_network.ports import HostPorts
 from kubedl.training.informers import Informers
 from kubedl.training.observed import Settings
 from tests.unit.training.api_model import ApiModel, ClientModel, Crash, Harm
+from tests.unit.training.program_model import AskerModel, ProgramModel
 
 if TYPE_CHECKING:
     from kubedl.kube.client import Client
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 Watcher = Callable[["OperatorModel", str, Resource[Any], Any], None]
 
 
-SETTINGS = Settings(file_systems=FileSystems(frozenset({"fs-1"})))
+SETTINGS = Settings(file_systems=FileSystems(frozenset({"fs-1"})), checkpoint_key=b"k" * 32)
 
 
 class Recording:
@@ -56,6 +58,7 @@ class OperatorModel:
         key: ObjectKey,
         watcher: Watcher,
         settings: Settings = SETTINGS,
+        program: ProgramModel | None = None,
     ) -> None:
         self._api = api
         self._key = key
@@ -79,7 +82,13 @@ class OperatorModel:
         writer = Writer(cast("Client", self.client), self._expectations)
         self.host_ports = HostPorts()
         informers = Informers(
-            self.jobs, self.pods, self.services, self.nodes, self.backends, host_ports=self.host_ports
+            self.jobs,
+            self.pods,
+            self.services,
+            self.nodes,
+            self.backends,
+            host_ports=self.host_ports,
+            asker=AskerModel(program) if program is not None else NobodyAsks(),
         )
         self.controller = JobController(
             kind, informers, writer, cast("EventRecorder", self.recorder), settings=settings, clock=lambda: api.now

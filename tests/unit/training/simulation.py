@@ -21,6 +21,7 @@ from tests.training_builders import NOW
 from tests.unit.training.api_model import ApiModel, Crash, Harm
 from tests.unit.training.invariants import Judge, owner
 from tests.unit.training.operator_model import OperatorModel
+from tests.unit.training.program_model import ProgramModel
 from tests.unit.training.world_model import World
 
 EXITS = (0, 1, 137, 143, 0, 130, 2, 0)
@@ -45,6 +46,7 @@ class Simulation:
     def __post_init__(self) -> None:
         self.world = World(self.kind, self.made, ApiModel(NOW))
         self.judge = Judge(self.world)
+        self.program = ProgramModel(self.world)
         self.operator, self.standby = self._start(), self._start()
 
     def restart(self) -> None:
@@ -57,7 +59,7 @@ class Simulation:
         self.operator, self.standby = self.standby, self._start()
 
     def _start(self) -> OperatorModel:
-        return OperatorModel(self.world.api, self.kind, self.made.metadata.key, self.judge)
+        return OperatorModel(self.world.api, self.kind, self.made.metadata.key, self.judge, program=self.program)
 
     def look(self, harm: tuple[int, Harm] | None = None) -> bool:
         """The operator looks at its job."""
@@ -198,6 +200,7 @@ DEEDS: dict[str, Callable[[Simulation, int, int], Any]] = {
     "deliver all": lambda simulation, *_: simulation.operator.deliver_all(),
     "list again": lambda simulation, *_: simulation.operator.list_again(PODS),
     "spoil": lambda simulation, which, how: simulation.spoil(which, how),
+    "hush": lambda simulation, which, _: setattr(simulation.program, "silent", which % 2 == 0),
 }
 
 MOVES: dict[str, Callable[[World, int, int], Any]] = {
@@ -212,6 +215,8 @@ MOVES: dict[str, Callable[[World, int, int], Any]] = {
     "lose node": lambda world, which, _: world.lose_node(which),
     "return node": lambda world, which, _: world.return_node(which),
     "evict from lost": lambda world, which, _: world.evict_from_lost(which),
+    "notice": lambda world, which, how: world.give_notice(which, how),
+    "withdraw": lambda world, which, _: world.withdraw_notice(which),
     "collect ended": lambda world, which, _: world.collect_ended(which),
     "collect orphan": lambda world, which, _: world.collect_orphan(which),
     "suspend": lambda world, *_: world.set_suspend(True),

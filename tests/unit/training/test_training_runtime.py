@@ -176,7 +176,7 @@ def test_a_port_is_free_again_after_the_end() -> None:
 def test_it_is_one_small_file_of_the_standard_library_that_old_interpreters_read() -> None:
     """So it can be copied into an image."""
     text = FILE.read_text()
-    assert len(text.splitlines()) < 100
+    assert len(text.splitlines()) < 110
     tree = ast.parse(text, feature_version=(3, 8))
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
     names = {one.name for node in imports if isinstance(node, ast.Import) for one in node.names}

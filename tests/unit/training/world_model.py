@@ -22,14 +22,17 @@ from kubedl.kube.types.core import (
     ContainerStatus,
     Node,
     NodeCondition,
+    NodeSpec,
     NodeStatus,
     Pod,
     PodCondition,
+    Taint,
     Terminated,
 )
 from kubedl.kube.types.meta import ObjectKey, ObjectMeta
 from kubedl.training import labels
 from kubedl.training.addons.git_sync_status import CONTAINER
+from kubedl.training.elastic.notices import SOURCES
 from kubedl.training.job import Job, JobRole
 from kubedl.training.kind import Kind
 from kubedl.training.policies.exit_codes import is_retryable
@@ -243,6 +246,21 @@ class World:
         self._set_node(name, "True")
         return True
 
+    def give_notice(self, which: int, how: int) -> bool:
+        """A cloud says that it will take a node."""
+        return self._taint(NODE_NAMES[which % len(NODE_NAMES)], (Taint(key=SOURCES[how % len(SOURCES)].key),))
+
+    def withdraw_notice(self, which: int) -> bool:
+        """A cloud leaves a node where it is."""
+        return self._taint(NODE_NAMES[which % len(NODE_NAMES)], ())
+
+    def _taint(self, name: str, taints: tuple[Taint, ...]) -> bool:
+        node: Node = self.api.find(NODES, ObjectKey("", name))
+        if node.spec.taints == taints:
+            return False
+        self.api.put(NODES, msgspec.structs.replace(node, spec=NodeSpec(taints=taints)))
+        return True
+
     def end_outage(self) -> None:
         """Nodes do not stay lost all at once."""
         if all(map(self.is_lost, NODE_NAMES)):
@@ -319,7 +337,8 @@ class World:
 
     def _set_node(self, name: str, ready: str, since: datetime | None = None) -> None:
         conditions = (NodeCondition(type="Ready", status=ready, last_transition_time=since or self.api.now),)
-        self.api.put(NODES, Node(metadata=ObjectMeta(name=name, uid=name), status=NodeStatus(conditions=conditions)))
+        node = self.api.find(NODES, ObjectKey("", name)) or Node(metadata=ObjectMeta(name=name, uid=name))
+        self.api.put(NODES, msgspec.structs.replace(node, status=NodeStatus(conditions=conditions)))
 
 
 def restarts(pod: Pod) -> int:

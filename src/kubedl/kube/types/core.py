@@ -122,10 +122,23 @@ class NodeStatus(Record, frozen=True):
     conditions: tuple[NodeCondition, ...] = ()
 
 
+class Taint(Record, frozen=True):
+    """A taint of a node."""
+
+    key: str = ""
+
+
+class NodeSpec(Record, frozen=True):
+    """Spec of a node."""
+
+    taints: tuple[Taint, ...] = ()
+
+
 class Node(Record, frozen=True):
     """A node."""
 
     metadata: ObjectMeta = ObjectMeta()
+    spec: NodeSpec = NodeSpec()
     status: NodeStatus = NodeStatus()
 
     @property

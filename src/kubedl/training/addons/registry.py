@@ -7,6 +7,7 @@ from kubedl.training.addons.base import Addon, AddonError, Reason
 from kubedl.training.addons.dataset_cache import DatasetCache
 from kubedl.training.addons.git_sync import CodeSync
 from kubedl.training.addons.model_storage import ModelStorage
+from kubedl.training.elastic.checkpoint_addon import CheckpointOnRequest
 from kubedl.training.host_network.addon import HostNetwork
 from kubedl.training.placement.addon import PlacementWishes
 from kubedl.training.tensorboard.spec import TensorBoardAddon
@@ -18,6 +19,7 @@ ADDONS: tuple[Addon, ...] = (
     PlacementWishes(),
     TensorBoardAddon(),
     HostNetwork(),
+    CheckpointOnRequest(),
 )
 
 

@@ -31,9 +31,15 @@ def hold_size(job: Job, role: str, pods: tuple[Pod, ...]) -> None:
     status = job.resource.status
     if job.spec.elastic is None or role not in job.roles or status.elastic is None or not status.elastic.size:
         return
-    recorded = any(one.succeeded_indexes for one in status.replica_statuses.values())
-    if recorded or any(has_succeeded(pod) and labels.attempt(pod) >= status.attempt for pod in pods):
+    if has_success(job, pods):
         job.limit(role, status.elastic.size)
+
+
+def has_success(job: Job, pods: tuple[Pod, ...]) -> bool:
+    """Return whether a replica has succeeded; `pods` are all pods of the job, also deleted ones."""
+    status = job.resource.status
+    recorded = any(one.succeeded_indexes for one in status.replica_statuses.values())
+    return recorded or any(has_succeeded(pod) and labels.attempt(pod) >= status.attempt for pod in pods)
 
 
 def resize(builder: PlanBuilder, replicas: list[ObservedReplica]) -> list[ObservedReplica] | None:
@@ -43,7 +49,7 @@ def resize(builder: PlanBuilder, replicas: list[ObservedReplica]) -> list[Observ
     if observed.job.spec.elastic is None or not role:
         return None
     before, size = builder.status.elastic or ElasticStatus(), observed.job.count(role)
-    leaving = _leaving(observed, role)
+    leaving = leaving_pods(observed, role)
     _end_attempts(builder, role, leaving)
     members = [
         seen.replica.index
@@ -76,7 +82,7 @@ def stop(builder: PlanBuilder, reason: str) -> None:
         builder.set(elastic=msgspec.structs.replace(builder.status.elastic, members="", leaving=""))
 
 
-def _leaving(observed: Observed, role: str) -> dict[int, Pod]:
+def leaving_pods(observed: Observed, role: str) -> dict[int, Pod]:
     """Return the pods of replicas that the job no longer has, by index; by name, since labels can be edited."""
     job, most = observed.job, observed.job.spec.elastic.max_replicas
     wanted = {job.pod_name(replica) for replica in job.replicas()}

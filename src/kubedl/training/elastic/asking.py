@@ -1,0 +1,190 @@
+"""Asks training programs for checkpoints over HTTP, beside the loop, and remembers the last answer of each job.
+
+A program is not trusted: it is asked at the address that the API server has of its pod and nowhere else, for two
+seconds at most, and of its answer a few bytes are read.
+"""
+
+import asyncio
+import ipaddress
+from dataclasses import dataclass
+from typing import Protocol
+
+import msgspec
+import structlog
+
+from kubedl.kube.client import Client
+from kubedl.kube.errors import ApiError
+from kubedl.kube.types.meta import ObjectKey, ObjectMeta, Record, Resource
+from kubedl.training.elastic.checkpoint_token import token
+from kubedl.training.plan import CheckpointRequest
+
+SECONDS = 2.0  # for both requests together
+PAUSE = 0.9  # seconds between two questions to a job, whoever wants to ask
+AT_ONCE = 64  # programs
+LONGEST_ANSWER = 4096  # bytes, with its head
+LONGEST_ID = 64
+
+log = structlog.get_logger()
+
+
+class Asker(Protocol):
+    """Asks, and remembers answers."""
+
+    def confirmed(self, uid: str) -> str:
+        """Return the last request that the program of a job has confirmed; empty if it has said nothing."""
+
+    def ask(self, uid: str, request: CheckpointRequest) -> None:
+        """Ask the program of a job; the answer is there later."""
+
+    def forget(self, uid: str) -> None:
+        """Forget what a job has answered."""
+
+
+class NobodyAsks:
+    """Asks nobody."""
+
+    def confirmed(self, uid: str) -> str:
+        """Return nothing."""
+        return ""
+
+    def ask(self, uid: str, request: CheckpointRequest) -> None:
+        """Do nothing."""
+
+    def forget(self, uid: str) -> None:
+        """Do nothing."""
+
+
+class _Address(Record, frozen=True):
+    pod_ip: str = msgspec.field(name="podIP", default="")
+
+
+class _Pod(Record, frozen=True):
+    metadata: ObjectMeta = ObjectMeta()
+    status: _Address = _Address()
+
+
+class _State(Record, frozen=True):
+    confirmed: str = ""
+
+
+_PODS = Resource(_Pod, "Pod", "pods")
+_STATE = msgspec.json.Decoder(_State)
+
+
+class RefusedError(Exception):
+    """The program did not answer as it should."""
+
+
+@dataclass
+class _Memory:
+    asked_at: float
+    task: "asyncio.Task[None]"
+    confirmed: str = ""
+
+
+class CheckpointAsker:
+    """Asks each job once at a time. Addresses are read when they are needed: the cache of pods has none."""
+
+    def __init__(self, client: Client, key: bytes) -> None:
+        self._client, self._key = client, key
+        self._jobs: dict[str, _Memory] = {}
+        self._room = asyncio.Semaphore(AT_ONCE)
+
+    def confirmed(self, uid: str) -> str:
+        """Return the last request that the program of a job has confirmed."""
+        known = self._jobs.get(uid)
+        return known.confirmed if known is not None else ""
+
+    def ask(self, uid: str, request: CheckpointRequest) -> None:
+        """Ask in a task of its own, unless this job was asked a moment ago."""
+        loop, known = asyncio.get_running_loop(), self._jobs.get(uid)
+        if known is not None and (not known.task.done() or loop.time() - known.asked_at < PAUSE):
+            return
+        task = loop.create_task(self._ask(uid, request))
+        self._jobs[uid] = _Memory(loop.time(), task, known.confirmed if known is not None else "")
+
+    def forget(self, uid: str) -> None:
+        """Forget a job; a question that is under way ends without an answer."""
+        known = self._jobs.pop(uid, None)
+        if known is not None:
+            known.task.cancel()
+
+    async def _ask(self, uid: str, request: CheckpointRequest) -> None:
+        try:
+            async with self._room:
+                host = await self._address(request)
+                async with asyncio.timeout(SECONDS):
+                    confirmed = await exchange(host, request.port, token(self._key, uid), request.id)
+        except (ApiError, OSError, RefusedError, TimeoutError) as error:
+            log.info("no answer to a request for a checkpoint", pod=request.pod.metadata.name, error=str(error))
+            return
+        known = self._jobs.get(uid)
+        if known is not None:
+            known.confirmed = confirmed
+
+    async def _address(self, request: CheckpointRequest) -> str:
+        """Return the address of this very pod."""
+        wanted = request.pod.metadata
+        found = await self._client.get(_PODS, ObjectKey(wanted.namespace, wanted.name))
+        if found.metadata.uid != wanted.uid:
+            raise RefusedError("another pod has its name")
+        return allowed(found.status.pod_ip)
+
+
+def allowed(text: str) -> str:
+    """Return an address that can be a pod's: not one of this machine, nor of the cloud's metadata."""
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError as error:
+        raise RefusedError(f"the pod has no address: {error}") from error
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    for one in (address, mapped or address):
+        if one.is_loopback or one.is_link_local or one.is_multicast or one.is_unspecified:
+            raise RefusedError(f"{one} is not the address of a pod")
+    return str(address)
+
+
+async def exchange(host: str, port: int, secret: str, request_id: str) -> str:
+    """Ask for a checkpoint, and return which one the program has confirmed.
+
+    A program that was started again has forgotten the request, so it is sent each time; it saves once for each id.
+    """
+    status, _ = await _call(host, port, secret, f"POST /kubedl/v1/checkpoint?id={request_id}")
+    if status != 202:
+        raise RefusedError(f"the program answers {status}")
+    status, body = await _call(host, port, secret, "GET /kubedl/v1/state")
+    if status != 200:
+        raise RefusedError(f"the program answers {status}")
+    try:
+        confirmed = _STATE.decode(body).confirmed
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise RefusedError(f"the program's state is malformed: {error}") from error
+    return confirmed if len(confirmed) <= LONGEST_ID else ""
+
+
+async def _call(host: str, port: int, secret: str, what: str) -> tuple[int, bytes]:
+    """Send one request; returns status and body. Redirects are answers like any other, and not followed."""
+    reader, writer = await asyncio.open_connection(host, port, limit=LONGEST_ANSWER)
+    try:
+        name = f"[{host}]" if ":" in host else host
+        head = f"{what} HTTP/1.1\r\nHost: {name}:{port}\r\nAuthorization: Bearer {secret}\r\nConnection: close\r\n"
+        writer.write(f"{head}Content-Length: 0\r\n\r\n".encode())
+        answer = await _read(reader)
+    finally:
+        writer.transport.abort()  # a program that does not read must not keep the connection
+    line, _, rest = answer.partition(b"\r\n")
+    words = line.split(b" ", 2)
+    if len(words) < 2 or not words[0].startswith(b"HTTP/1.") or not (words[1].isdigit() and len(words[1]) == 3):
+        raise RefusedError("the program does not speak HTTP")
+    return int(words[1]), (b"\r\n" + rest).partition(b"\r\n\r\n")[2]
+
+
+async def _read(reader: asyncio.StreamReader) -> bytes:
+    """Read until the program closes the connection."""
+    answer = b""
+    while len(answer) <= LONGEST_ANSWER:
+        part = await reader.read(LONGEST_ANSWER)
+        if not part:
+            return answer
+        answer += part
+    raise RefusedError(f"the program's answer is longer than {LONGEST_ANSWER} bytes")

@@ -1,0 +1,106 @@
+"""Whom notices are about: replicas on nodes that will be taken, evicted ones, and those that a user removes. Pure."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from kubedl.api.elastic import ElasticStatus, Reclaim
+from kubedl.kube.types.core import Pod
+from kubedl.training import replica_status
+from kubedl.training.elastic.notices import Notice
+from kubedl.training.elastic.resizing import has_success
+from kubedl.training.job import Job
+from kubedl.training.observed import Observed, ObservedReplica
+from kubedl.training.policies.clean_pod_policy import ENDED
+
+DISRUPTED = "DisruptionTarget"  # condition of a pod that Kubernetes evicts
+RESIZE = "Resize"
+NODE = "node"
+
+Key = tuple[str, str]  # what kind of notice, and the node
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Somebody has to leave."""
+
+    notice: Notice
+    node: str  # empty if a user removes replicas
+    replicas: tuple[ObservedReplica, ...]
+    is_going: bool = False  # told to go by others, or lost with the node
+
+    @property
+    def pods_leave(self) -> tuple[ObservedReplica, ...]:
+        """The replicas whose pods are deleted for it; those that a user removes are deleted by the resize."""
+        return self.replicas if self.node else ()
+
+
+def key_of(record: Reclaim) -> Key:
+    """Return what a record is about; a node that has several notices is left once."""
+    return record.source if record.source in (DISRUPTED, RESIZE) else NODE, record.node
+
+
+def is_asked_for(job: Job) -> bool:
+    """Return whether a job asks for checkpoints before its replicas leave."""
+    return job.spec.elastic is not None and job.spec.elastic.checkpoint is not None
+
+
+def hold_shrink(job: Job, role: str, pods: tuple[Pod, ...]) -> None:
+    """Let a job that trains keep the replicas that its user removes, until its program has saved or does not answer.
+
+    `pods` are all pods of the job, also deleted ones.
+    """
+    status = job.resource.status
+    known = status.elastic
+    if known is None or status.start_time is None or not is_asked_for(job) or job.count(role) >= known.size:
+        return
+    is_judged = any(one.source == RESIZE and one.phase in ("Confirmed", "Unsaved") for one in known.reclaims)
+    leader = job.pod_name(job.leader)
+    trains = any(pod.metadata.name == leader and replica_status.is_running(pod) for pod in pods)
+    if trains and not is_judged and not has_success(job, pods):
+        job.keep(role, known.size)
+
+
+def places(job: Job, pods: Iterable[Pod]) -> set[str]:
+    """Return the nodes whose notices count for a job: those of its pods, and those that it has left."""
+    if not is_asked_for(job):
+        return set()
+    known = job.resource.status.elastic
+    left = {record.node for record in known.reclaims if record.ended_at is None} if known is not None else set()
+    return left | {pod.spec.node_name for pod in pods}
+
+
+def subjects(observed: Observed, known: ElasticStatus, replicas: Iterable[ObservedReplica]) -> dict[Key, Subject]:
+    """Return all notices that stand, also those of nodes that nobody is on any more."""
+    living: dict[str, list[ObservedReplica]] = {}
+    for seen in replicas:
+        pod = seen.current
+        if pod is not None and pod.spec.node_name and pod.status.phase not in ENDED:
+            living.setdefault(pod.spec.node_name, []).append(seen)
+    found: dict[Key, Subject] = {}
+    for node, notice in observed.notices.items():
+        there = tuple(living.get(node, ()))
+        going = node in observed.lost_nodes or any(_is_going(seen.current) for seen in there)
+        found[NODE, node] = Subject(notice, node, there, going and bool(there))
+    for node, there in living.items():
+        evicted = tuple(seen for seen in there if _is_evicted(seen.current))
+        if evicted and node not in observed.notices and node not in observed.lost_nodes:
+            pod = evicted[0].current
+            at = pod.metadata.deletion_timestamp if pod is not None else None
+            found[DISRUPTED, node] = Subject(
+                Notice(DISRUPTED, at=at), node, evicted, any(_is_going(seen.current) for seen in evicted)
+            )
+    job, role = observed.job, observed.kind.elastic_role
+    asked = job.asked_replicas(role)
+    if asked < known.size and job.resource.status.start_time is not None:
+        removed = tuple(seen for seen in replicas if seen.replica.role == role and seen.replica.index >= asked)
+        found[RESIZE, ""] = Subject(Notice(RESIZE), "", removed, is_going=job.count(role) <= asked)
+    return found
+
+
+def _is_going(pod: Pod | None) -> bool:
+    return pod is not None and pod.metadata.deletion_timestamp is not None
+
+
+def _is_evicted(pod: Pod | None) -> bool:
+    condition = pod.condition(DISRUPTED) if pod is not None else None
+    return condition is not None and condition.status == "True"

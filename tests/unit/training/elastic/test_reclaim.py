@@ -1,0 +1,445 @@
+"""Leaving a node that will be taken: who is asked, who leaves when, what is said, and what is never a failure."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from kubedl.api.conditions import find, is_true
+from kubedl.api.elastic import MOST_RECLAIMS, ElasticStatus, Reclaim, ReclaimCounts
+from kubedl.training.elastic.leaving import DISRUPTED, RESIZE, hold_shrink, places
+from kubedl.training.elastic.notices import Notice
+from kubedl.training.plan import Plan
+from kubedl.training.planner import plan
+from tests.training_builders import NOW, JobBuilder, PodBuilder, after, decide, observed, pod, torch_job
+
+TAKEN = "aws-node-termination-handler/spot-itn"
+SPOT = {"spot": Notice(TAKEN, timedelta(seconds=120))}
+
+
+def elastic(workers: int = 3, *, size: int | None = None, timeout: int = 90, **status: Any) -> JobBuilder:  # noqa: ANN401
+    """A running job that answers, with one to four workers."""
+    known = ElasticStatus(size=workers if size is None else size, **status)
+    bounds = {"minReplicas": 1, "maxReplicas": 4, "checkpoint": {"timeoutSeconds": timeout}}
+    job = torch_job("bert").workers(workers).with_spec(elastic=bounds, backoffLimit=0)
+    job = job.with_status(start_time=NOW, elastic=known).said("Running")
+    return job.counted("Worker", active=known.size, ready=known.size)
+
+
+def pods(job: JobBuilder, *spot: int, number: int = 3) -> list[PodBuilder]:
+    """The running pods of the workers; those with these indexes are on the node that will be taken."""
+    every = (pod(job, "Worker", index).running() for index in range(number))
+    return [one.on("spot" if index in spot else "safe") for index, one in enumerate(every)]
+
+
+def written(job: JobBuilder, decided: Plan) -> JobBuilder:
+    """The job after the plan's status was written."""
+    return job.with_status(**{name: getattr(decided.status, name) for name in decided.status.__struct_fields__})
+
+
+def reclaims(decided: Plan) -> tuple[Reclaim, ...]:
+    assert decided.status.elastic is not None
+    return decided.status.elastic.reclaims
+
+
+def counts(decided: Plan) -> ReclaimCounts:
+    assert decided.status.elastic is not None
+    return decided.status.elastic.reclaim_counts
+
+
+def phases(decided: Plan) -> list[str]:
+    return [record.phase for record in reclaims(decided)]
+
+
+def removed(decided: Plan) -> list[str]:
+    return [one.pod.metadata.name for one in decided.deletions]
+
+
+def made(decided: Plan) -> list[tuple[int, int]]:
+    return [(one.replica.index, one.attempt) for one in decided.creations]
+
+
+def record(phase: str, **fields: Any) -> Reclaim:  # noqa: ANN401
+    """One that has come so far, of worker 2."""
+    given = {"node": "spot", "source": TAKEN, "seen_at": NOW, "taken_at": after(120), "replicas": "2"}
+    if phase != "Noticed":
+        given |= {"request": 1, "requested_at": NOW}
+    return Reclaim(**{**given, "phase": phase, **fields})  # type: ignore[arg-type]
+
+
+def at(phase: str, **fields: Any) -> JobBuilder:  # noqa: ANN401
+    """A job with one reclaim that has come so far."""
+    return elastic(reclaims=(record(phase, **fields),), requests=1, members="0-2")
+
+
+def test_a_notice_is_recorded_with_its_request_and_nothing_is_sent_before_it_is_written() -> None:
+    job = elastic()
+    decided = decide(job, *pods(job, 2), notices=SPOT)
+    (found,) = reclaims(decided)
+    assert found == record("Requested")
+    assert decided.status.elastic is not None
+    assert (decided.status.elastic.requests, decided.ask, removed(decided)) == (1, None, [])
+    assert [(one.type, one.reason, one.message) for one in decided.events] == [
+        (
+            "Normal",
+            "NodeReclaimNoticed",
+            (
+                f"node spot will be taken at 2026-01-01T12:02:00Z ({TAKEN}): after a checkpoint replicas 2 of Worker "
+                "leave it"
+            ),
+        )
+    ]
+    assert is_true(decided.status.conditions, "Reclaiming")
+    asking = decide(written(job, decided), *pods(job, 2), notices=SPOT)
+    assert asking.ask is not None
+    assert (asking.ask.id, asking.ask.port, asking.ask.pod.metadata.name) == ("uid-bert-1", 29500, "bert-worker-0")
+    assert (asking.status, asking.events, asking.wake_at) == (written(job, decided).status, (), after(1))
+
+
+def test_the_whole_way_of_a_saved_replica() -> None:
+    """Confirmed is in the status first, then the new attempt, then the pod goes; then it comes back elsewhere."""
+    job = elastic()
+    job = written(job, decide(job, *pods(job, 2), notices=SPOT))
+    saved = decide(job, *pods(job, 2), notices=SPOT, confirmed="uid-bert-1", now=7)
+    assert (phases(saved), removed(saved), reclaims(saved)[0].confirmed_at) == (["Confirmed"], [], after(7))
+    job = written(job, saved)
+    leaving = decide(job, *pods(job, 2), notices=SPOT, now=7)
+    assert (phases(leaving), removed(leaving), made(leaving)) == (["Left"], ["bert-worker-2"], [])
+    assert leaving.status.replica_statuses["Worker"].attempts == {"2": 1}
+    assert leaving.status.elastic is not None
+    assert (leaving.status.elastic.members, leaving.status.elastic.shrunk_in_attempt) == ("0-1", 0)
+    job = written(job, leaving)
+    going = pod(job, "Worker", 2).on("spot").running().going(30)
+    waiting = decide(job, *pods(job, number=2), going, notices=SPOT, now=9)
+    assert (waiting.status, made(waiting), removed(waiting)) == (job.status, [], [])
+    gone = decide(job, *pods(job, number=2), deleted=[going], notices=SPOT, now=12)
+    assert (phases(gone), made(gone)) == (["Settled"], [(2, 1)])
+    assert (gone.status.attempt, gone.status.retries, counts(gone)) == (0, 0, ReclaimCounts(noticed=1, confirmed=1))
+    assert not is_true(gone.status.conditions, "Reclaiming")
+    job = written(job, gone)
+    back = pod(job, "Worker", 2).attempt(1).on("safe").running()
+    after_all = decide(job, *pods(job, number=2), back, notices={}, now=300)
+    assert reclaims(after_all)[0].ended_at == after(300)
+    assert [one.reason for one in (*saved.events, *leaving.events, *gone.events)] == []
+
+
+def test_an_operator_that_died_before_the_deletion_goes_on_with_it() -> None:
+    job = at("Confirmed", confirmed_at=NOW)
+    job = written(job, decide(job, *pods(job, 2), notices=SPOT))
+    again = decide(job, *pods(job, 2), notices=SPOT)
+    assert (removed(again), again.status, again.events) == (["bert-worker-2"], job.status, ())
+
+
+@pytest.mark.parametrize(
+    ("taken", "timeout", "late"), [(after(120), 90, 90), (after(60), 90, 55), (None, 30, 30)], ids=str
+)
+def test_who_cannot_save_in_time_leaves_anyway(taken: Any, timeout: int, late: int) -> None:  # noqa: ANN401
+    """After the timeout, or five seconds before the node goes."""
+    job = elastic(timeout=timeout, reclaims=(record("Requested", taken_at=taken),), requests=1)
+    before = decide(job, *pods(job, 2), notices=SPOT, now=late - 1)
+    assert (phases(before), before.wake_at) == (["Requested"], after(late))
+    decided = decide(job, *pods(job, 2), notices=SPOT, now=late)
+    assert (phases(decided), decided.ask, counts(decided).unsaved) == (["Unsaved"], None, 1)
+    assert [(one.type, one.reason) for one in decided.events] == [("Warning", "ReclaimUnsaved")]
+    left = decide(written(job, decided), *pods(job, 2), notices=SPOT, now=late)
+    assert (phases(left), removed(left), counts(left).unsaved, left.events) == (["Left"], ["bert-worker-2"], 1, ())
+    assert (left.status.retries, left.status.attempt) == (0, 0)
+
+
+@pytest.mark.parametrize("phase", ["Noticed", "Requested", "Confirmed", "Unsaved"])
+def test_a_notice_that_is_taken_back_before_anybody_left_is_cancelled(phase: str) -> None:
+    job = at(phase)
+    decided = decide(job, *pods(job, 2), notices={}, now=3)
+    assert (phases(decided), removed(decided), counts(decided).cancelled) == (["Cancelled"], [], 1)
+    assert reclaims(decided)[0].ended_at == after(3)
+    again = decide(written(job, decided), *pods(job, 2), notices=SPOT, now=9)
+    assert phases(again) == ["Cancelled", "Requested"]
+    assert reclaims(again)[1].request == 2
+
+
+@pytest.mark.parametrize(
+    "said", ["", "uid-bert-0", "uid-bert-2", "other-1", "uid-bert-", "uid-bert-1x", "uid-bert-01", "-1", "9" * 99]
+)
+def test_an_answer_that_is_none_confirms_nothing(said: str) -> None:
+    """Of another job, of a request that was never made, or no answer at all."""
+    job = at("Requested")
+    assert phases(decide(job, *pods(job, 2), notices=SPOT, confirmed=said, now=1)) == ["Requested"]
+
+
+def test_a_later_confirmation_confirms_what_was_asked_before() -> None:
+    job = elastic(reclaims=(record("Requested"),), requests=3)
+    assert phases(decide(job, *pods(job, 2), notices=SPOT, confirmed="uid-bert-3", now=1)) == ["Confirmed"]
+
+
+def test_nodes_that_are_taken_together_are_one_checkpoint() -> None:
+    job = elastic(reclaims=(record("Requested"),), requests=1)
+    there = [*pods(job, 2, number=1), pod(job, "Worker", 1).on("late").running(), *pods(job, 2)[2:]]
+    decided = decide(job, *there, notices={**SPOT, "late": Notice("x")}, now=2)
+    assert [(one.node, one.request) for one in reclaims(decided)] == [("spot", 1), ("late", 1)]
+    both = decide(written(job, decided), *there, notices={**SPOT, "late": Notice("x")}, confirmed="uid-bert-1", now=4)
+    left = decide(written(job, both), *there, notices={**SPOT, "late": Notice("x")}, now=4)
+    assert (phases(left), removed(left)) == (["Left", "Left"], ["bert-worker-1", "bert-worker-2"])
+
+
+def test_with_the_first_replica_all_start_over_and_nothing_is_counted() -> None:
+    """It keeps the rendezvous."""
+    job = elastic(reclaims=(record("Confirmed", replicas="0,2", leader=True),), requests=1, members="0-2")
+    decided = decide(job, *pods(job, 0, 2), notices=SPOT)
+    assert (decided.status.attempt, decided.status.retries, phases(decided)) == (1, 0, ["Left"])
+    assert removed(decided) == ["bert-worker-0", "bert-worker-1", "bert-worker-2"]
+    assert [one.reason for one in decided.events] == ["LeaderReclaimed"]
+    condition = find(decided.status.conditions, "Restarting")
+    assert condition is not None
+    assert condition.status == "True"
+    gone = decide(written(job, decided), notices=SPOT, now=60)
+    assert (made(gone), phases(gone), gone.status.retries) == ([(0, 1), (1, 1), (2, 1)], ["Settled"], 0)
+
+
+def test_a_master_is_the_first_replica() -> None:
+    job = elastic().master().counted("Master", active=1)
+    master = pod(job, "Master").on("spot").running()
+    decided = decide(job, master, *pods(job), notices=SPOT)
+    assert [(one.leader, one.replicas) for one in reclaims(decided)] == [(True, "")]
+    assert "after a checkpoint all replicas restart, since the first one runs there" in decided.events[0].message
+    asked = decide(written(job, decided), master, *pods(job), notices=SPOT)
+    assert asked.ask is not None
+    assert asked.ask.pod.metadata.name == "bert-master-0"
+
+
+def test_while_nobody_can_be_asked_the_notice_waits() -> None:
+    """The first replica starts; when it runs it is asked, and at the latest its node is left."""
+    job = elastic()
+    starting = [pod(job, "Worker").on("safe"), *pods(job, 2)[1:]]
+    decided = decide(job, *starting, notices=SPOT)
+    assert (phases(decided), decided.ask) == (["Noticed"], None)
+    job = written(job, decided)
+    assert phases(decide(job, *pods(job, 2), notices=SPOT, now=10)) == ["Requested"]
+    late = decide(job, *starting, notices=SPOT, now=90)
+    assert (phases(late), counts(late)) == (["Unsaved"], ReclaimCounts(noticed=1, unsaved=1))
+
+
+@pytest.mark.parametrize("phase", ["Noticed", "Requested", "Confirmed"])
+def test_who_is_told_to_go_by_others_has_left_at_once(phase: str) -> None:
+    """So its end is no failure, and the others go on."""
+    job = at(phase)
+    there = [*pods(job, number=2), pod(job, "Worker", 2).on("spot").running().going(30)]
+    decided = decide(job, *there, notices=SPOT)
+    assert phases(decided) == ["Left"]
+    assert decided.status.replica_statuses["Worker"].attempts == {"2": 1}
+    assert counts(decided).unsaved == int(phase != "Confirmed")
+    gone = decide(written(job, decided), *pods(job, number=2), deleted=[there[2].failed(143)], notices=SPOT, now=2)
+    assert (gone.status.attempt, gone.status.retries, made(gone)) == (0, 0, [(2, 1)])
+
+
+def test_an_answer_that_comes_with_the_end_counts() -> None:
+    job = at("Requested")
+    there = [*pods(job, number=2), pod(job, "Worker", 2).on("spot").running().going(30)]
+    decided = decide(job, *there, notices=SPOT, confirmed="uid-bert-1", now=5)
+    assert (phases(decided), counts(decided)) == (["Left"], ReclaimCounts(confirmed=1))
+    assert decided.events == ()
+
+
+def test_a_node_that_is_lost_after_its_notice_was_announced() -> None:
+    """The others go on, which they do not after a loss that nobody announced."""
+    job = at("Requested")
+    decided = decide(job, *pods(job, 2), notices=SPOT, lost_nodes={"spot": -1}, now=5)
+    assert (phases(decided), decided.status.attempt) == (["Left"], 0)
+
+
+def test_an_evicted_pod_leaves_alone() -> None:
+    """Others on its node stay."""
+    job = elastic()
+    there = [*pods(job, 1, 2)[:2], pod(job, "Worker", 2).on("spot").running().disrupted().going(30)]
+    decided = decide(job, *there)
+    (found,) = reclaims(decided)
+    assert (found.source, found.node, found.replicas, found.phase) == (DISRUPTED, "spot", "2", "Left")
+    assert decided.status.replica_statuses["Worker"].attempts == {"2": 1}
+    gone = decide(written(job, decided), *there[:2], deleted=[there[2]], now=3)
+    assert (made(gone), gone.status.attempt, phases(gone)) == ([(2, 1)], 0, ["Settled"])
+    assert reclaims(gone)[0].ended_at == after(3)
+
+
+def test_a_pod_that_will_be_evicted_is_asked_for_first() -> None:
+    job = elastic()
+    there = [*pods(job)[:2], pod(job, "Worker", 2).on("spot").running().disrupted()]
+    assert phases(decide(job, *there)) == ["Requested"]
+
+
+def test_a_pod_that_is_deleted_or_lost_without_notice_is_as_ever() -> None:
+    """All restart."""
+    job = elastic(members="0-2")
+    deleted = decide(job, *pods(job, number=2), deleted=[pod(job, "Worker", 2).running().going(30)], now=60)
+    assert (deleted.status.attempt, reclaims(deleted)) == (1, ())
+    lost = pod(job, "Worker", 2).on("spot").running().disrupted("DeletionByTaintManager")
+    decided = decide(job, *pods(job, number=2), lost, lost_nodes={"spot": -10}, now=0)
+    assert reclaims(decided) == ()
+
+
+def test_a_node_is_left_once_as_long_as_its_notice_stands() -> None:
+    """A pod that names its node comes back to it: it must not be sent away for ever."""
+    job = at("Settled", left_at=NOW)
+    job = job.counted("Worker", active=3, attempts={"2": 1})
+    back = pod(job, "Worker", 2).attempt(1).on("spot").running()
+    decided = decide(job, *pods(job, number=2), back, notices=SPOT, now=60)
+    assert (removed(decided), reclaims(decided)) == ([], job.status.elastic.reclaims if job.status.elastic else ())
+
+
+def test_a_date_in_the_future_is_acted_upon_in_time() -> None:
+    """A minute and a checkpoint ahead."""
+    job = elastic(timeout=100)
+    dated = {"spot": Notice("training.kubedl.io/reclaim-at", at=after(3600))}
+    decided = decide(job, *pods(job, 2), notices=dated)
+    assert (reclaims(decided), decided.wake_at) == ((), after(3440))
+    assert phases(decide(job, *pods(job, 2), notices=dated, now=3440)) == ["Requested"]
+
+
+def test_a_long_window_begins_with_its_first_sight() -> None:
+    """It would never come nearer otherwise."""
+    job = elastic(timeout=10)
+    decided = decide(job, *pods(job, 2), notices={"spot": Notice("x", timedelta(hours=1))})
+    assert [(one.phase, one.taken_at) for one in reclaims(decided)] == [("Requested", after(3600))]
+
+
+def test_a_date_in_the_past_leaves_no_time() -> None:
+    job = elastic()
+    decided = decide(job, *pods(job, 2), notices={"spot": Notice("x", at=after(-60))})
+    assert phases(decided) == ["Unsaved"]
+
+
+def test_survivors_below_the_smallest_size_wait_for_the_new_pod() -> None:
+    """In their rendezvous: nobody else is sent away."""
+    job = at("Confirmed", confirmed_at=NOW).with_spec(elastic={"minReplicas": 3, "maxReplicas": 4, "checkpoint": {}})
+    decided = decide(job, *pods(job, 2), notices=SPOT)
+    assert (removed(decided), decided.status.attempt) == (["bert-worker-2"], 0)
+
+
+def test_a_rendezvous_that_was_closed_by_who_left_restarts_all_without_a_retry() -> None:
+    """torchrun before PyTorch 2.8."""
+    job = at("Left", left_at=NOW).counted("Worker", active=2, attempts={"2": 1})
+    job = job.with_status(elastic=ElasticStatus(size=3, reclaims=(record("Left"),), shrunk_in_attempt=0))
+    closed = pod(job, "Worker", 1).on("safe").failed(1, message="RendezvousClosedError")
+    decided = decide(job, *pods(job, number=1), closed, notices=SPOT, now=9)
+    assert (decided.status.attempt, decided.status.retries) == (2, 0)
+
+
+def test_a_job_that_ends_leaves_nothing() -> None:
+    """Somebody has succeeded: who came back would find nobody."""
+    job = elastic()
+    there = [*pods(job, 2)[:1], pod(job, "Worker", 1).succeeded(), *pods(job, 2)[2:]]
+    assert reclaims(decide(job, *there, notices=SPOT)) == ()
+
+
+def test_a_suspended_job_waits_for_nothing() -> None:
+    job = at("Requested").said("Reclaiming").suspended()
+    decided = decide(job, *pods(job, 2), notices=SPOT)
+    assert (phases(decided), is_true(decided.status.conditions, "Reclaiming")) == (["Settled"], False)
+    resumed = decide(job.with_status(start_time=None), notices=SPOT)
+    assert resumed.ask is None
+
+
+def test_who_was_replaced_for_another_reason_has_nothing_to_leave() -> None:
+    job = at("Requested")
+    assert phases(decide(job, *pods(job), notices=SPOT)) == ["Settled"]
+
+
+def test_records_are_bounded_and_those_under_way_stay() -> None:
+    old = tuple(record("Settled", node=f"n{number}", ended_at=NOW) for number in range(MOST_RECLAIMS))
+    job = elastic(reclaims=old)
+    decided = decide(job, *pods(job, 2), notices=SPOT)
+    assert [one.node for one in reclaims(decided)] == [f"n{number}" for number in range(1, 20)] + ["spot"]
+    busy = elastic(reclaims=tuple(record("Left", node=f"n{number}") for number in range(MOST_RECLAIMS)))
+    full = {f"n{number}": Notice("x") for number in range(MOST_RECLAIMS)}
+    remote = [pod(busy, "Worker", 3).on(f"n{number}").uid(f"u{number}").running() for number in range(20)]
+    decided = decide(busy, *pods(busy, 2), *remote, notices={**SPOT, **full})
+    assert "spot" not in {one.node for one in reclaims(decided)}
+
+
+@pytest.mark.parametrize("spec", [{"minReplicas": 1, "maxReplicas": 4}, None])
+def test_a_job_that_does_not_ask_for_it_knows_nothing_of_it(spec: Any) -> None:  # noqa: ANN401
+    """As before, whatever happens to its nodes."""
+    job = elastic().with_spec(elastic=spec) if spec else torch_job("bert").workers(3).with_status(start_time=NOW)
+    decided = decide(job, *pods(job, 2), notices=SPOT)
+    assert (removed(decided), decided.ask, is_true(decided.status.conditions, "Reclaiming")) == ([], None, False)
+    assert decided.status.elastic is None or decided.status.elastic.reclaims == ()
+    assert places(job.kind.job(job.build()), [one.build() for one in pods(job, 2)]) == set()
+
+
+def test_an_undisturbed_job_writes_and_asks_nothing() -> None:
+    first = elastic()
+    job = written(first, decide(first, *pods(first)))
+    decided = decide(job, *pods(job), now=30)
+    assert (decided.status, decided.ask, decided.wake_at) == (job.status, None, None)
+
+
+def test_nodes_that_were_left_are_still_looked_at() -> None:
+    """So that no pod is sent back, and the end of the notice is seen."""
+    job = elastic(reclaims=(record("Settled"), record("Settled", node="old", ended_at=NOW)))
+    assert places(job.kind.job(job.build()), [one.build() for one in pods(job)]) == {"spot", "safe"}
+
+
+def shrinking(job: JobBuilder, *there: PodBuilder, **known: Any) -> Plan:  # noqa: ANN401
+    """The plan as the controller asks for it."""
+    seen = observed(job, *there, **known)
+    hold_shrink(seen.job, "Worker", seen.pods)
+    return plan(seen)
+
+
+def test_a_user_who_removes_workers_waits_for_the_checkpoint() -> None:
+    """The pods stay until then, and go as they always did."""
+    job = elastic(1, size=3, members="0-2")
+    asked = shrinking(job, *pods(job))
+    assert (removed(asked), phases(asked)) == ([], ["Requested"])
+    assert [one.message for one in asked.events] == [
+        "a checkpoint is asked for before replicas 1-2 of Worker are removed"
+    ]
+    assert asked.status.elastic is not None
+    assert (asked.status.elastic.size, reclaims(asked)[0].source) == (3, RESIZE)
+    job = written(job, asked)
+    saved = shrinking(job, *pods(job), confirmed="uid-bert-1", now=5)
+    assert (removed(saved), phases(saved)) == ([], ["Confirmed"])
+    job = written(job, saved)
+    gone = shrinking(job, *pods(job), now=5)
+    assert (removed(gone), phases(gone)) == (["bert-worker-1", "bert-worker-2"], ["Left"])
+    assert gone.status.elastic is not None
+    assert (gone.status.elastic.size, [one.reason for one in gone.events]) == (1, ["ReplicasRemoved"])
+    job = written(job, gone)
+    last = shrinking(job, *pods(job, number=1), now=9)
+    assert (phases(last), reclaims(last)[0].ended_at, counts(last).confirmed) == (["Settled"], after(9), 1)
+
+
+def test_a_user_who_changes_the_mind_cancels_it() -> None:
+    small = elastic(1, size=3)
+    job = written(small, shrinking(small, *pods(small))).workers(3)
+    decided = shrinking(job, *pods(job), now=2)
+    assert (phases(decided), removed(decided)) == (["Cancelled"], [])
+
+
+def test_a_program_that_does_not_answer_does_not_keep_its_size() -> None:
+    small = elastic(1, size=3, timeout=20)
+    job = written(small, shrinking(small, *pods(small)))
+    job = written(job, shrinking(job, *pods(job), now=20))
+    decided = shrinking(job, *pods(job), now=20)
+    assert (removed(decided), phases(decided)) == (["bert-worker-1", "bert-worker-2"], ["Left"])
+
+
+@pytest.mark.parametrize("case", ["nobody trains", "somebody has succeeded", "not asked for"])
+def test_a_job_without_anybody_to_ask_shrinks_at_once(case: str) -> None:
+    job = elastic(1, size=3)
+    there = pods(job)
+    if case == "nobody trains":
+        there[0] = pod(job, "Worker").on("safe")
+    elif case == "somebody has succeeded":
+        there[1] = pod(job, "Worker", 1).succeeded()
+    else:
+        job = job.with_spec(elastic={"minReplicas": 1, "maxReplicas": 4})
+    decided = shrinking(job, *there)
+    assert decided.status.elastic is not None
+    assert (decided.status.elastic.size, reclaims(decided)) == (1, ())
+    assert "bert-worker-2" in removed(decided)
+
+
+def test_a_leader_that_stops_while_it_is_asked_lets_the_others_go() -> None:
+    small = elastic(1, size=3)
+    job = written(small, shrinking(small, *pods(small)))
+    decided = shrinking(job, pod(job, "Worker").on("safe"), *pods(job)[1:], now=2)
+    assert (phases(decided), removed(decided)) == (["Left"], ["bert-worker-1", "bert-worker-2"])
