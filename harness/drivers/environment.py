@@ -9,7 +9,7 @@ from pathlib import Path
 
 from harness.drivers.cluster_watcher import ClusterWatcher
 from harness.drivers.forkserver import ROOT, ForkServer
-from harness.drivers.operator_process import install_custom_resources
+from harness.drivers.operator_process import install_custom_resources, write_checkpoint_key
 from harness.fakes.fluid import FLUID
 from harness.fakes.gang_schedulers import COSCHEDULING, VOLCANO
 from harness.fakes.keda import KEDA
@@ -32,6 +32,7 @@ class Stage:
     watcher: ClusterWatcher
     node: str
     directory: Path  # for logs
+    checkpoint_key: Path
 
 
 @contextmanager
@@ -48,7 +49,7 @@ def stage(cluster: Cluster) -> Iterator[Stage]:
         ClusterWatcher(cluster) as watcher,
         played_node(watcher.connection) as node,
     ):
-        yield Stage(cluster, forkserver, watcher, node, Path(directory))
+        yield Stage(cluster, forkserver, watcher, node, Path(directory), write_checkpoint_key(Path(directory)))
 
 
 def times(small: int, full: int) -> int:

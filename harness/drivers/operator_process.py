@@ -4,6 +4,7 @@
 the block fail with the end of its log; a block that fails for another reason carries that end as a note.
 """
 
+import base64
 import hashlib
 import os
 import random
@@ -133,6 +134,13 @@ def kubeconfig_through(cluster: Cluster, server: str, path: Path) -> Path:
     certificate, key = cluster.authority.files("admin")
     write_kubeconfig(path, server, cluster.authority.certificate.read_bytes(), certificate.read_bytes(), key)
     return path
+
+
+def write_checkpoint_key(directory: Path) -> Path:
+    """Write a new key for the flag --checkpoint-key-file."""
+    file = directory / "checkpoint-key"
+    file.write_text(base64.b64encode(os.urandom(32)).decode())
+    return file
 
 
 def samples(text: str) -> dict[str, float]:

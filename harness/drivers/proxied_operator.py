@@ -75,7 +75,8 @@ class ProxiedOperator:
 
     def start(self) -> None:
         """Start it, behind the proxy."""
-        arguments = ["--kubeconfig", str(self._kubeconfig), "--address", "127.0.0.1:0", *ALLOWED, *self._arguments]
+        key = f"--checkpoint-key-file={self._stage.checkpoint_key}"
+        arguments = ["--kubeconfig", str(self._kubeconfig), "--address", "127.0.0.1:0", *ALLOWED, key, *self._arguments]
         self._before = self.log_file.stat().st_size if self.log_file.exists() else 0
         self._child = self._stage.forkserver.start(arguments, self.log_file)
 

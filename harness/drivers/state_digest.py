@@ -15,6 +15,7 @@ from testbed.api import Object
 # Anything in a status that is a moment; that it is there is part of the state, when it was is not.
 MOMENTS = frozenset(
     {"lastTransitionTime", "startTime", "completionTime", "lastUsedTime", "finishTime", "since", "stepSince"}
+    | {"seenAt", "takenAt", "requestedAt", "confirmedAt", "leftAt", "endedAt"}
     | {"lastScheduleTime", "nextScheduleTime", "created", "finished", "lastUpdateTime", "lastReconcileTime"}
 )
 # Of the last failure: what was seen of it depends on when an operator looked, which is later after a crash.
@@ -22,10 +23,11 @@ AS_SEEN = frozenset({"followers", "message", "node", "time"})
 UIDS = ("training.kubedl.io/job-uid", "model.kubedl.io/version-uid", "serving.kubedl.io/inference-uid")  # labels
 # Names that end with a uid or a part of one: versions that a job left, their builds, claims.
 PASSING = re.compile(r"((?:image-build-)?mv-.+)-[0-9a-f]{5}|(mv-pvc)-[0-9a-f-]{36}")
-# In messages: moments, how long something took, and such names.
+# In messages: moments, how long something took, nodes on paper, and such names.
 IN_MESSAGES = (
     (re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z"), "(moment)"),
     (re.compile(r"\bafter [0-9]+ (?:s|min|h|d)\b(?: [0-9]+ (?:s|min|h)\b)?"), "after (duration)"),
+    (re.compile(r"\bplayed-[0-9]+-[0-9]+\b"), "(node)"),
     (re.compile(r"\b(mv-[a-z0-9.-]+)-[0-9a-f]{5}\b"), r"\1"),
 )
 

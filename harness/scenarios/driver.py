@@ -158,6 +158,14 @@ class Job:
         marks = [meta["labels"] for meta in stay if labels.ATTEMPT in meta["labels"]]
         return {f"{own[labels.REPLICA_TYPE]}-{own[labels.REPLICA_INDEX]}": int(own[labels.ATTEMPT]) for own in marks}
 
+    def pod(self, pod: str) -> Object:
+        """A pod as it was created."""
+        return self._own("pods")[f"{self._name}-{pod}"]
+
+    def give_address(self, pod: str, address: str) -> None:
+        """The network of a node has given a pod its address."""
+        self._server.patch(f"{self._pod(pod)}/status", {"status": {"podIP": address, "podIPs": [{"ip": address}]}})
+
     def uid(self, pod: str) -> str | None:
         """Of a pod that is there and stays."""
         found = self._own("pods").get(f"{self._name}-{pod}")
@@ -204,16 +212,20 @@ class Job:
 
 def job_body(kind: str, name: str, roles: Mapping[str, int | Object], node: str, **spec: object) -> Object:
     """A job as its user writes it; its pods say for themselves on which node they run."""
-    container = {"name": KINDS[kind].container, "image": "none", "command": ["true"]}
-    template = {"spec": {"nodeName": node, "containers": [container]}}
     given = {role: {"replicas": own} if isinstance(own, int) else own for role, own in roles.items()}
-    specs = {role: {"template": template, **own} for role, own in given.items()}
+    specs = {role: {"template": template(kind, node), **own} for role, own in given.items()}
     return {
         "apiVersion": "training.kubedl.io/v1alpha1",
         "kind": kind,
         "metadata": {"name": name},
         "spec": {KINDS[kind].replicas_field: specs, **spec},
     }
+
+
+def template(kind: str, node: str) -> Object:
+    """The template of pods that say for themselves on which node they run."""
+    container = {"name": KINDS[kind].container, "image": "none", "command": ["true"]}
+    return {"spec": {"nodeName": node, "containers": [container]}}
 
 
 def view(body: Object) -> JobView:

@@ -1,8 +1,14 @@
 """Jobs that are resized while they run: pods come and go, and the others never notice the operator's death."""
 
+from harness.drivers.api_connection import Connection
+from harness.fakes.node import LABEL, NODES, played_node
 from harness.fakes.scalers import PlayedScaler
+from harness.fakes.training_program import training_program
 from harness.scenarios import scenario
-from harness.scenarios.driver import Job, ScenarioDriver
+from harness.scenarios.driver import Job, ScenarioDriver, template
+from testbed.instance import Instance, chosen_index
+
+TAKEN = "karpenter.sh/disrupted"
 
 
 @scenario
@@ -60,6 +66,58 @@ def elastic_resized_by_scalers(world: ScenarioDriver) -> None:
         job.until_succeeded(number)
     job.until_status(state="Succeeded")
     job.until_pods()
+
+
+@scenario
+def elastic_leaves_a_node_that_is_taken(world: ScenarioDriver) -> None:
+    """Two workers save and leave, and come back, while the Master goes on; then a user removes one, which saves too."""
+    address = Instance(chosen_index()).gateway  # of this machine, and not of its loopback
+    server = world.watcher.connection
+    with played_node(server) as spot, training_program(address) as program:
+        workers = {"replicas": 2, "template": template("PyTorchJob", spot)}
+        bounds = {"minReplicas": 1, "maxReplicas": 2, "checkpoint": {"port": program.port, "timeoutSeconds": 3600}}
+        options = {"elastic": bounds, "cleanPodPolicy": "All", "backoffLimit": 0}
+        job = world.create("PyTorchJob", "taken", {"Master": 1, "Worker": workers}, **options)
+        job.until_pods(master_0=0)
+        program.runs_in(job.pod("master-0"))
+        job.give_address("master-0", address)
+        job.run("master-0")
+        job.until_pods(master_0=0, worker_0=0, worker_1=0)
+        job.run("worker-0", "worker-1")
+        job.until_status(state="Running")
+        first = job.uid("master-0")
+        taint(server, spot, TAKEN)
+        job.vanish("worker-0", "worker-1")
+        job.until_pods(master_0=0, worker_0=1, worker_1=1)
+        until_reclaims(job, "Settled")
+        job.run("worker-0", "worker-1")
+        taint(server, spot)
+        job.until("the notice to be over", lambda: "endedAt" in job.status()["elastic"]["reclaims"][0])
+        resize(job, 1)
+        job.vanish("worker-1")
+        until_reclaims(job, "Settled", "Settled")
+        until_members(job, "0")
+        job.until("the first to have gone on", lambda: job.uid("master-0") == first and len(program.saved) == 2)
+        for number, pod in enumerate(("worker-0", "master-0"), 1):
+            job.succeed(pod)
+            job.until_succeeded(number)
+        job.until_status(state="Succeeded")
+        job.until_pods()
+
+
+def taint(server: Connection, node: str, *keys: str) -> None:
+    """The tools of a cloud mark a node that exists on paper."""
+    taints = [{"key": key, "effect": "NoSchedule"} for key in (LABEL, *keys)]
+    server.patch(f"{NODES}/{node}", {"spec": {"taints": taints}})
+
+
+def until_reclaims(job: Job, *phases: str) -> None:
+    """Wait until reclaims have come so far."""
+
+    def reached() -> bool:
+        return [one["phase"] for one in job.status()["elastic"].get("reclaims", ())] == list(phases)
+
+    job.until(f"reclaims {phases}", reached)
 
 
 def resize(job: Job, workers: int) -> None:

@@ -41,6 +41,10 @@ REFUSED: dict[str, tuple[Object, str]] = {
     "none at all": (job(1, elastic={"minReplicas": 0, "maxReplicas": 2}), "should be greater than or equal to 1"),
     "no largest size": (job(2, elastic={"minReplicas": 1}), "maxReplicas: Required value"),
     "a field of later versions": (job(2, elastic={**BOUNDS, "step": 2}), 'unknown field "spec.elastic.step"'),
+    "a port of the system": (job(elastic={**BOUNDS, "checkpoint": {"port": 80}}), "greater than or equal to 1024"),
+    "no patience": (job(elastic={**BOUNDS, "checkpoint": {"timeoutSeconds": 0}}), "greater than or equal to 1"),
+    "endless patience": (job(elastic={**BOUNDS, "checkpoint": {"timeoutSeconds": 3601}}), "less than or equal to 3600"),
+    "another way to ask": (job(elastic={**BOUNDS, "checkpoint": {"how": "Signal"}}), 'unknown field "spec.elastic.che'),
     "restarted alone": (job(restartScope="Replica"), "spec.restartScope: Forbidden: an elastic job has restartScope"),
     "on the host network": (job(networkMode="Host"), "spec.networkMode: Forbidden: an elastic job cannot use the host"),
     "a gang": (job(schedulingPolicy={"minAvailable": 2}), "an elastic job cannot be a gang"),
@@ -59,6 +63,26 @@ def test_a_refusal_says_what_to_do(cluster: Cluster, group: str, case: str) -> N
 def test_the_smallest_size_is_one_by_default(cluster: Cluster, group: str) -> None:
     made = cluster.api.create(f"{group}/pytorchjobs?{TRY}", job(1, elastic={"maxReplicas": 2}))
     assert made["spec"]["elastic"] == {"minReplicas": 1, "maxReplicas": 2}
+
+
+def test_a_checkpoint_has_a_port_and_a_minute_and_a_half_by_default(cluster: Cluster, group: str) -> None:
+    made = cluster.api.create(f"{group}/pytorchjobs?{TRY}", job(elastic={**BOUNDS, "checkpoint": {}}))
+    assert made["spec"]["elastic"]["checkpoint"] == {"port": 29500, "timeoutSeconds": 90}
+    plain = cluster.api.create(f"{group}/pytorchjobs?{TRY}", job())
+    assert "checkpoint" not in plain["spec"]["elastic"]
+
+
+def test_reclaims_in_the_status_are_bounded(cluster: Cluster, group: str) -> None:
+    path = f"{group}/pytorchjobs/bert"
+    made = cluster.api.create(f"{group}/pytorchjobs", job())
+    reclaim = {"source": "x", "phase": "Noticed", "seenAt": "2026-01-01T12:00:00Z"}
+    made["status"] = {"elastic": {"reclaims": [reclaim] * 20, "requests": 3, "reclaimCounts": {"noticed": 20}}}
+    made = cluster.api.call("PUT", f"{path}/status", made)
+    assert len(made["status"]["elastic"]["reclaims"]) == 20
+    for wrong in ([reclaim] * 21, [reclaim | {"phase": "Lost"}]):
+        made["status"]["elastic"]["reclaims"] = wrong
+        with pytest.raises(ApiError, match=r"status\.elastic\.reclaims"):
+            cluster.api.call("PUT", f"{path}/status", made)
 
 
 @pytest.mark.parametrize("kind", sorted({one.kind for one in all_kinds()} - {"PyTorchJob"}))
@@ -94,7 +118,7 @@ def test_a_running_job_is_scaled_within_its_bounds(cluster: Cluster, namespace: 
 def test_bounds_and_other_roles_change_only_while_suspended(cluster: Cluster, group: str) -> None:
     path = f"{group}/pytorchjobs/bert"
     cluster.api.create(f"{group}/pytorchjobs", job(2))
-    for bounds in ({"maxReplicas": 5}, None):
+    for bounds in ({"maxReplicas": 5}, {"checkpoint": {"port": 5000}}, None):
         with pytest.raises(ApiError, match=r"spec\.elastic: Forbidden: running pods know these bounds"):
             write(cluster, path, elastic=bounds)
     master = {"Master": job()["spec"]["pytorchReplicaSpecs"]["Worker"] | {"replicas": 1}}

@@ -1,14 +1,16 @@
 """Tests on real nodes with real containers."""
 
+import os
 from collections.abc import Callable, Iterator
 from functools import cache
+from pathlib import Path
 
 import pytest
 
-from harness.drivers.operator_process import Operator, free_port
+from harness.drivers.operator_process import Operator, free_port, write_checkpoint_key
 from harness.experiments import rbac_audit
 from proofs.seed import seed
-from testbed import gateway, namespaces
+from testbed import gateway, locks, namespaces
 from testbed.cluster import Cluster
 from tests.e2e.workspace import Workspace
 
@@ -37,7 +39,19 @@ def prometheus_port() -> int:
 
 
 @pytest.fixture(scope="session")
-def operator(two_nodes: Cluster, image: Callable[[str], str], prometheus_port: int) -> Iterator[Operator]:
+def checkpoint_key(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """By which the operator proves itself; one for all test processes, since any of them may lead."""
+    directory = tmp_path_factory.getbasetemp()
+    shared = directory.parent if os.environ.get("PYTEST_XDIST_WORKER") else directory
+    with locks.held(shared / "checkpoint-key.lock"):
+        file = shared / "checkpoint-key"
+        return file if file.exists() else write_checkpoint_key(shared)
+
+
+@pytest.fixture(scope="session")
+def operator(
+    two_nodes: Cluster, image: Callable[[str], str], prometheus_port: int, checkpoint_key: Path
+) -> Iterator[Operator]:
     """One for each test process, with the chart's rights and no others.
 
     They elect a leader, so it does not matter whose of them does the work.
@@ -47,6 +61,7 @@ def operator(two_nodes: Cluster, image: Callable[[str], str], prometheus_port: i
         "--node-grace-seconds=5",
         f"--packer-image={image('kubedl')}",
         f"--gateway={gateway.NAMESPACE}/{gateway.NAME}",
+        f"--checkpoint-key-file={checkpoint_key}",
         f"--prometheus=http://127.0.0.1:{prometheus_port}",
         # A leader that cannot renew for ten seconds rightly ends, and here nobody would start it again. When the
         # machine's host is busy, the API server of two cores and a dozen trainings may be silent for longer.

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from kubedl import training_runtime
 from kubedl.training.kind import Kind
 from kubedl.training.kinds.jax import JAX
 from kubedl.training.kinds.mpi import MPI
@@ -100,8 +101,9 @@ class Training:
 
 
 def scripts() -> Object:
-    """The ConfigMap that carries the scripts into the pods."""
-    return {"metadata": {"name": SCRIPTS_MAP}, "data": {path.name: path.read_text() for path in SCRIPTS.glob("*.py")}}
+    """The ConfigMap that carries the scripts into the pods, and the library that users copy."""
+    files = [*SCRIPTS.glob("*.py"), Path(training_runtime.__file__)]
+    return {"metadata": {"name": SCRIPTS_MAP}, "data": {path.name: path.read_text() for path in files}}
 
 
 def _script(name: str) -> str:
@@ -147,6 +149,13 @@ ELASTIC = Training(
     roles={"Worker": 2},
     command=("torchrun", _script("ddp.py")),
     spec={"elastic": {"minReplicas": 1, "maxReplicas": 3}},
+)
+TAKEN = replace(
+    ELASTIC,
+    name="taken",
+    roles={"Worker": 3},
+    command=("torchrun", _script("on_request.py")),
+    spec={"elastic": {"minReplicas": 2, "maxReplicas": 4, "checkpoint": {"timeoutSeconds": 100}}},
 )
 PI = Training(
     name="pi",

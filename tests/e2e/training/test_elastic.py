@@ -1,9 +1,20 @@
-"""A job with real torchrun gets a worker more and a worker less while it trains."""
+"""A job with real torchrun gets workers and loses them while it trains, on purpose or with a node that is taken."""
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from testbed.api import Object
+from testbed.cluster import Cluster
+from testbed.faults import Faults
 from testbed.waiting import until
 from tests.e2e.training.conftest import Submit
-from tests.e2e.training.jobs import ELASTIC
+from tests.e2e.training.jobs import ELASTIC, TAKEN
 from tests.e2e.training.observed import END, ObservedJob
+
+TAINT = "aws-node-termination-handler/spot-itn"
 
 
 def test_a_job_is_resized_while_it_trains(submit: Submit) -> None:
@@ -24,6 +35,75 @@ def test_a_job_is_resized_while_it_trains(submit: Submit) -> None:
     assert (job.status("retries"), job.status("attempt")) == (0, 0)
     job.checkpoints.release()
     job.succeeded()
+
+
+@pytest.mark.disruptive
+def test_a_node_that_is_taken_is_left_after_a_checkpoint(submit: Submit, faults: Faults) -> None:
+    """The program saves only when it is asked: what the others go on from is the checkpoint that the operator got.
+
+    The pods are gone before their node is, they come back elsewhere, and nothing counts as a failure.
+    """
+    job = submit(TAKEN, held=True)
+    job.wait("a few steps", lambda: _step(job) > 5)
+    before = job.pods()
+    home = before[TAKEN.leader]["spec"]["nodeName"]
+    node = next(pod["spec"]["nodeName"] for pod in before.values() if pod["spec"]["nodeName"] != home)
+    there = {pod["metadata"]["uid"] for pod in before.values() if pod["spec"]["nodeName"] == node}
+    with _taken(job.workspace.cluster, node):
+        job.wait("the checkpoint", lambda: bool(_reclaim(job).get("confirmedAt")), deadline=END)
+        saved = job.checkpoints.step()
+        assert saved > 5
+        job.wait("the pods to be gone", lambda: not there & _uids(job), deadline=END)
+        with faults.dead(f"{node}/kubelet"):
+            job.wait("three workers to go on", lambda: job.resumed_at(TAKEN.leader) > 0 and _starts(job, 3) == 2)
+            assert job.resumed_at(TAKEN.leader) == saved
+            job.wait("new steps", lambda: _step(job) > saved + 5)
+    job.workspace.cluster.parts.wait_ready(2, deadline=END)
+    print(f"asked at step {saved}, {_lost(job, saved)} steps later they left: {_reclaim(job)}")
+    after = job.pods()
+    stayed = {name for name in before if before[name]["metadata"]["uid"] == after[name]["metadata"]["uid"]}
+    assert stayed == {name for name, pod in before.items() if pod["spec"]["nodeName"] == home}
+    assert {pod["spec"]["nodeName"] for pod in after.values()} == {home}
+    reclaim = _reclaim(job)
+    assert (reclaim["node"], reclaim["source"], reclaim["phase"]) == (node, TAINT, "Settled")
+    assert job.body["status"]["elastic"]["reclaimCounts"] == {"noticed": 1, "confirmed": 1}
+    assert (job.status("retries"), job.status("attempt"), job.warnings()) == (0, 0, [])
+    job.checkpoints.release()
+    job.succeeded()
+
+
+@contextmanager
+def _taken(cluster: Cluster, node: str) -> Iterator[None]:
+    """A node has the taint with which its cloud says that it will be taken."""
+    cluster.kubectl("taint", "nodes", node, f"{TAINT}=yes:NoSchedule")
+    try:
+        yield
+    finally:
+        cluster.kubectl("taint", "nodes", node, f"{TAINT}-")
+
+
+def _reclaim(job: ObservedJob) -> Object:
+    """Return the job's reclaim, if it knows of one."""
+    return next(iter(job.body["status"]["elastic"].get("reclaims", ())), {})
+
+
+def _uids(job: ObservedJob) -> set[str]:
+    return {pod["metadata"]["uid"] for pod in job.pods().values()}
+
+
+def _steps(job: ObservedJob) -> list[int]:
+    """Return the steps that the first worker has made, in their order."""
+    return [int(step) for step in re.findall(r"^(?:\[\S+\]:)?step (\d+) loss", job.log(TAKEN.leader), re.MULTILINE)]
+
+
+def _step(job: ObservedJob) -> int:
+    return max(_steps(job)[-1:], default=0)
+
+
+def _lost(job: ObservedJob, saved: int) -> int:
+    """Return how many steps were made after the checkpoint before those that left were gone."""
+    later = _steps(job)[_steps(job).index(saved) + 1 :]
+    return next((number for number, step in enumerate(later) if step != saved + 1 + number), len(later))
 
 
 def _scale(job: ObservedJob, size: int) -> None:

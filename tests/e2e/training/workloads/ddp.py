@@ -22,12 +22,12 @@ COLLECTIVE_TIMEOUT = timedelta(seconds=20)
 LEAVING_SECONDS = 60
 
 
-def main() -> None:
+def main(kind: "type[Training] | None" = None) -> None:
     # Everybody is waited for with torch's own patience: images may still be on their way to a node.
     distributed.init_process_group("gloo")
     rank, world = distributed.get_rank(), distributed.get_world_size()
     print(f"rank {rank} of {world} meets at {os.environ['MASTER_ADDR']}", flush=True)
-    training = Training(Pace.from_environment(), rank, world)
+    training = (kind or Training)(Pace.from_environment(), rank, world)
     training.resume()
     while training.goes_on():
         training.step()
@@ -50,19 +50,19 @@ class Training:
         self._linear = torch.nn.Linear(3, 1)
         torch.nn.init.zeros_(self._linear.weight)
         torch.nn.init.zeros_(self._linear.bias)
-        self._done = 0
+        self.done = 0
         self._first_loss = self._loss = float("inf")
 
     def resume(self) -> None:
         """Go on where rank 0's last checkpoint ends."""
         if self._rank == 0 and self._checkpoint.exists():
             saved = torch.load(self._checkpoint, weights_only=True)
-            self._done, self._first_loss = saved["done"], saved["first_loss"]
+            self.done, self._first_loss = saved["done"], saved["first_loss"]
             self._linear.load_state_dict(saved["linear"])
-        state = torch.tensor([float(self._done), self._first_loss], dtype=torch.float64)
+        state = torch.tensor([float(self.done), self._first_loss], dtype=torch.float64)
         distributed.broadcast(state, src=0, group=self._group)
-        self._done, self._first_loss = int(state[0].item()), state[1].item()
-        print(f"resumed at step {self._done}" if self._done else "started at step 0", flush=True)
+        self.done, self._first_loss = int(state[0].item()), state[1].item()
+        print(f"resumed at step {self.done}" if self.done else "started at step 0", flush=True)
         self._optimizer = torch.optim.SGD(self._linear.parameters(), lr=0.2)
         # The first optimizer makes torch load half of itself: who is late with that is waited for patiently.
         distributed.barrier()
@@ -71,7 +71,7 @@ class Training:
 
     def goes_on(self) -> bool:
         """What rank 0 says."""
-        answer = torch.tensor([int(self._rank == 0 and self._pace.goes_on(self._done))])
+        answer = torch.tensor([int(self._rank == 0 and self._pace.goes_on(self.done))])
         distributed.broadcast(answer, src=0, group=self._group)
         return bool(answer.item())
 
@@ -83,31 +83,32 @@ class Training:
         mean = loss.detach().clone()
         distributed.all_reduce(mean, group=self._group)
         self._loss = mean.item() / self._world
-        self._done += 1
-        if self._done == 1:
+        self.done += 1
+        if self.done == 1:
             self._first_loss = self._loss
-        print(f"step {self._done} loss {self._loss:.9f}", flush=True)
+        print(f"step {self.done} loss {self._loss:.9f}", flush=True)
         if self._rank == 0:
-            self._save()
+            self.save()
         self._pace.rest()
 
     def conclude(self) -> None:
         """Fail unless the loss fell."""
         weights = [round(weight, 3) for weight in self._linear.weight[0].tolist()]
         print(
-            f"finished after step {self._done}: loss {self._first_loss:.6f} -> {self._loss:.9f}, "
+            f"finished after step {self.done}: loss {self._first_loss:.6f} -> {self._loss:.9f}, "
             f"weights {weights}, bias {self._linear.bias.item():.3f}",
             flush=True,
         )
         if not self._loss < self._first_loss / 100:
             raise SystemExit("the loss did not fall")
 
-    def _save(self) -> None:
-        state = {"done": self._done, "first_loss": self._first_loss, "linear": self._linear.state_dict()}
+    def save(self) -> None:
+        """Write a checkpoint; called in rank 0 after each step."""
+        state = {"done": self.done, "first_loss": self._first_loss, "linear": self._linear.state_dict()}
         unfinished = Path(f"{self._checkpoint}.unfinished")
         torch.save(state, unfinished)
         unfinished.replace(self._checkpoint)  # whoever dies now leaves a whole checkpoint
-        self._pace.saved(self._done)
+        self._pace.saved(self.done)
 
 
 if __name__ == "__main__":
