@@ -27,7 +27,7 @@ class Source:
 
     key: str
     is_condition: bool = False
-    window: timedelta | None = None  # from its first sight until the node is taken; None if nobody knows
+    window: timedelta | None = None  # from the moment it is seen until the node is taken; None if nobody knows
 
     def __str__(self) -> str:
         seconds = f"={self.window.total_seconds():.0f}" if self.window is not None else ""
@@ -43,7 +43,7 @@ class Notice:
     at: datetime | None = None  # if the notice itself has a date
 
     def taken_at(self, seen_at: datetime) -> datetime | None:
-        """Return when the node will be taken: nodes have clocks of their own, so a window begins at its first sight."""
+        """Return when the node will be taken: nodes have clocks of their own, so a window begins when it is seen."""
         if self.at is not None:
             return self.at
         return later(seen_at, self.window) if self.window is not None else None

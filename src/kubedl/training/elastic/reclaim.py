@@ -77,7 +77,7 @@ def _new_records(builder: PlanBuilder, known: ElasticStatus, found: dict[Key, Su
     for key, subject in found.items():
         if key in recorded or not subject.replicas or len(new) >= room:
             continue
-        dated = subject.notice.at  # a window, however long, begins with its first sight, which must be written
+        dated = subject.notice.at  # a window, however long, begins when it is seen, which must be written
         if dated is not None and observed.now < (due := later(dated, -(_timeout(observed) + AHEAD))):
             builder.wake(due)
             continue

@@ -1,4 +1,4 @@
-"""How far a reclaim has come: one record for each notice, from its first sight until its pods are gone. Pure.
+"""How far a reclaim has come: one record for each notice, from when it is seen until its pods are gone. Pure.
 
     Noticed ──► Requested ──► Confirmed ──► Left ──► Settled
        │            │                        ▲

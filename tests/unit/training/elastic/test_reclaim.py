@@ -6,70 +6,24 @@ from typing import Any
 import pytest
 
 from kubedl.api.conditions import find, is_true
-from kubedl.api.elastic import MOST_RECLAIMS, ElasticStatus, Reclaim, ReclaimCounts
-from kubedl.training.elastic.leaving import DISRUPTED, RESIZE, hold_shrink, places
+from kubedl.api.elastic import MOST_RECLAIMS, ElasticStatus, ReclaimCounts
+from kubedl.training.elastic.leaving import DISRUPTED, places
 from kubedl.training.elastic.notices import Notice
-from kubedl.training.plan import Plan
-from kubedl.training.planner import plan
-from tests.training_builders import NOW, JobBuilder, PodBuilder, after, decide, observed, pod, torch_job
-
-TAKEN = "aws-node-termination-handler/spot-itn"
-SPOT = {"spot": Notice(TAKEN, timedelta(seconds=120))}
-
-
-def elastic(workers: int = 3, *, size: int | None = None, timeout: int = 90, **status: Any) -> JobBuilder:  # noqa: ANN401
-    """A running job that answers, with one to four workers."""
-    known = ElasticStatus(size=workers if size is None else size, **status)
-    bounds = {"minReplicas": 1, "maxReplicas": 4, "checkpoint": {"timeoutSeconds": timeout}}
-    job = torch_job("bert").workers(workers).with_spec(elastic=bounds, backoffLimit=0)
-    job = job.with_status(start_time=NOW, elastic=known).said("Running")
-    return job.counted("Worker", active=known.size, ready=known.size)
-
-
-def pods(job: JobBuilder, *spot: int, number: int = 3) -> list[PodBuilder]:
-    """The running pods of the workers; those with these indexes are on the node that will be taken."""
-    every = (pod(job, "Worker", index).running() for index in range(number))
-    return [one.on("spot" if index in spot else "safe") for index, one in enumerate(every)]
-
-
-def written(job: JobBuilder, decided: Plan) -> JobBuilder:
-    """The job after the plan's status was written."""
-    return job.with_status(**{name: getattr(decided.status, name) for name in decided.status.__struct_fields__})
-
-
-def reclaims(decided: Plan) -> tuple[Reclaim, ...]:
-    assert decided.status.elastic is not None
-    return decided.status.elastic.reclaims
-
-
-def counts(decided: Plan) -> ReclaimCounts:
-    assert decided.status.elastic is not None
-    return decided.status.elastic.reclaim_counts
-
-
-def phases(decided: Plan) -> list[str]:
-    return [record.phase for record in reclaims(decided)]
-
-
-def removed(decided: Plan) -> list[str]:
-    return [one.pod.metadata.name for one in decided.deletions]
-
-
-def made(decided: Plan) -> list[tuple[int, int]]:
-    return [(one.replica.index, one.attempt) for one in decided.creations]
-
-
-def record(phase: str, **fields: Any) -> Reclaim:  # noqa: ANN401
-    """One that has come so far, of worker 2."""
-    given = {"node": "spot", "source": TAKEN, "seen_at": NOW, "taken_at": after(120), "replicas": "2"}
-    if phase != "Noticed":
-        given |= {"request": 1, "requested_at": NOW}
-    return Reclaim(**{**given, "phase": phase, **fields})  # type: ignore[arg-type]
-
-
-def at(phase: str, **fields: Any) -> JobBuilder:  # noqa: ANN401
-    """A job with one reclaim that has come so far."""
-    return elastic(reclaims=(record(phase, **fields),), requests=1, members="0-2")
+from tests.training_builders import NOW, after, decide, pod, torch_job
+from tests.unit.training.elastic.reclaim_builders import (
+    SPOT,
+    TAKEN,
+    at,
+    counts,
+    elastic,
+    made,
+    phases,
+    pods,
+    reclaims,
+    record,
+    removed,
+    written,
+)
 
 
 def test_a_notice_is_recorded_with_its_request_and_nothing_is_sent_before_it_is_written() -> None:
@@ -375,71 +329,3 @@ def test_nodes_that_were_left_are_still_looked_at() -> None:
     """So that no pod is sent back, and the end of the notice is seen."""
     job = elastic(reclaims=(record("Settled"), record("Settled", node="old", ended_at=NOW)))
     assert places(job.kind.job(job.build()), [one.build() for one in pods(job)]) == {"spot", "safe"}
-
-
-def shrinking(job: JobBuilder, *there: PodBuilder, **known: Any) -> Plan:  # noqa: ANN401
-    """The plan as the controller asks for it."""
-    seen = observed(job, *there, **known)
-    hold_shrink(seen.job, "Worker", seen.pods)
-    return plan(seen)
-
-
-def test_a_user_who_removes_workers_waits_for_the_checkpoint() -> None:
-    """The pods stay until then, and go as they always did."""
-    job = elastic(1, size=3, members="0-2")
-    asked = shrinking(job, *pods(job))
-    assert (removed(asked), phases(asked)) == ([], ["Requested"])
-    assert [one.message for one in asked.events] == [
-        "a checkpoint is asked for before replicas 1-2 of Worker are removed"
-    ]
-    assert asked.status.elastic is not None
-    assert (asked.status.elastic.size, reclaims(asked)[0].source) == (3, RESIZE)
-    job = written(job, asked)
-    saved = shrinking(job, *pods(job), confirmed="uid-bert-1", now=5)
-    assert (removed(saved), phases(saved)) == ([], ["Confirmed"])
-    job = written(job, saved)
-    gone = shrinking(job, *pods(job), now=5)
-    assert (removed(gone), phases(gone)) == (["bert-worker-1", "bert-worker-2"], ["Left"])
-    assert gone.status.elastic is not None
-    assert (gone.status.elastic.size, [one.reason for one in gone.events]) == (1, ["ReplicasRemoved"])
-    job = written(job, gone)
-    last = shrinking(job, *pods(job, number=1), now=9)
-    assert (phases(last), reclaims(last)[0].ended_at, counts(last).confirmed) == (["Settled"], after(9), 1)
-
-
-def test_a_user_who_changes_the_mind_cancels_it() -> None:
-    small = elastic(1, size=3)
-    job = written(small, shrinking(small, *pods(small))).workers(3)
-    decided = shrinking(job, *pods(job), now=2)
-    assert (phases(decided), removed(decided)) == (["Cancelled"], [])
-
-
-def test_a_program_that_does_not_answer_does_not_keep_its_size() -> None:
-    small = elastic(1, size=3, timeout=20)
-    job = written(small, shrinking(small, *pods(small)))
-    job = written(job, shrinking(job, *pods(job), now=20))
-    decided = shrinking(job, *pods(job), now=20)
-    assert (removed(decided), phases(decided)) == (["bert-worker-1", "bert-worker-2"], ["Left"])
-
-
-@pytest.mark.parametrize("case", ["nobody trains", "somebody has succeeded", "not asked for"])
-def test_a_job_without_anybody_to_ask_shrinks_at_once(case: str) -> None:
-    job = elastic(1, size=3)
-    there = pods(job)
-    if case == "nobody trains":
-        there[0] = pod(job, "Worker").on("safe")
-    elif case == "somebody has succeeded":
-        there[1] = pod(job, "Worker", 1).succeeded()
-    else:
-        job = job.with_spec(elastic={"minReplicas": 1, "maxReplicas": 4})
-    decided = shrinking(job, *there)
-    assert decided.status.elastic is not None
-    assert (decided.status.elastic.size, reclaims(decided)) == (1, ())
-    assert "bert-worker-2" in removed(decided)
-
-
-def test_a_leader_that_stops_while_it_is_asked_lets_the_others_go() -> None:
-    small = elastic(1, size=3)
-    job = written(small, shrinking(small, *pods(small)))
-    decided = shrinking(job, pod(job, "Worker").on("safe"), *pods(job)[1:], now=2)
-    assert (phases(decided), removed(decided)) == (["Left"], ["bert-worker-1", "bert-worker-2"])

@@ -1,0 +1,87 @@
+"""A user removes workers of a job that asks for checkpoints: they stay until the program has saved."""
+
+from typing import Any
+
+import pytest
+
+from kubedl.training.elastic.leaving import RESIZE, hold_shrink
+from kubedl.training.plan import Plan
+from kubedl.training.planner import plan
+from tests.training_builders import JobBuilder, PodBuilder, after, observed, pod
+from tests.unit.training.elastic.reclaim_builders import (
+    counts,
+    elastic,
+    phases,
+    pods,
+    reclaims,
+    removed,
+    written,
+)
+
+
+def shrinking(job: JobBuilder, *there: PodBuilder, **known: Any) -> Plan:  # noqa: ANN401
+    """The plan as the controller asks for it."""
+    seen = observed(job, *there, **known)
+    hold_shrink(seen.job, "Worker", seen.pods)
+    return plan(seen)
+
+
+def test_a_user_who_removes_workers_waits_for_the_checkpoint() -> None:
+    """The pods stay until then, and go as they always did."""
+    job = elastic(1, size=3, members="0-2")
+    asked = shrinking(job, *pods(job))
+    assert (removed(asked), phases(asked)) == ([], ["Requested"])
+    assert [one.message for one in asked.events] == [
+        "a checkpoint is asked for before replicas 1-2 of Worker are removed"
+    ]
+    assert asked.status.elastic is not None
+    assert (asked.status.elastic.size, reclaims(asked)[0].source) == (3, RESIZE)
+    job = written(job, asked)
+    saved = shrinking(job, *pods(job), confirmed="uid-bert-1", now=5)
+    assert (removed(saved), phases(saved)) == ([], ["Confirmed"])
+    job = written(job, saved)
+    gone = shrinking(job, *pods(job), now=5)
+    assert (removed(gone), phases(gone)) == (["bert-worker-1", "bert-worker-2"], ["Left"])
+    assert gone.status.elastic is not None
+    assert (gone.status.elastic.size, [one.reason for one in gone.events]) == (1, ["ReplicasRemoved"])
+    job = written(job, gone)
+    last = shrinking(job, *pods(job, number=1), now=9)
+    assert (phases(last), reclaims(last)[0].ended_at, counts(last).confirmed) == (["Settled"], after(9), 1)
+
+
+def test_a_user_who_changes_the_mind_cancels_it() -> None:
+    small = elastic(1, size=3)
+    job = written(small, shrinking(small, *pods(small))).workers(3)
+    decided = shrinking(job, *pods(job), now=2)
+    assert (phases(decided), removed(decided)) == (["Cancelled"], [])
+
+
+def test_a_program_that_does_not_answer_does_not_keep_its_size() -> None:
+    small = elastic(1, size=3, timeout=20)
+    job = written(small, shrinking(small, *pods(small)))
+    job = written(job, shrinking(job, *pods(job), now=20))
+    decided = shrinking(job, *pods(job), now=20)
+    assert (removed(decided), phases(decided)) == (["bert-worker-1", "bert-worker-2"], ["Left"])
+
+
+@pytest.mark.parametrize("case", ["nobody trains", "somebody has succeeded", "not asked for"])
+def test_a_job_without_anybody_to_ask_shrinks_at_once(case: str) -> None:
+    job = elastic(1, size=3)
+    there = pods(job)
+    if case == "nobody trains":
+        there[0] = pod(job, "Worker").on("safe")
+    elif case == "somebody has succeeded":
+        there[1] = pod(job, "Worker", 1).succeeded()
+    else:
+        job = job.with_spec(elastic={"minReplicas": 1, "maxReplicas": 4})
+    decided = shrinking(job, *there)
+    assert decided.status.elastic is not None
+    assert (decided.status.elastic.size, reclaims(decided)) == (1, ())
+    assert "bert-worker-2" in removed(decided)
+
+
+def test_a_leader_that_stops_while_it_is_asked_lets_the_others_go() -> None:
+    small = elastic(1, size=3)
+    job = written(small, shrinking(small, *pods(small)))
+    decided = shrinking(job, pod(job, "Worker").on("safe"), *pods(job)[1:], now=2)
+    assert (phases(decided), removed(decided)) == (["Left"], ["bert-worker-1", "bert-worker-2"])
