@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from kubedl.entrypoints.operator import parser
 from kubedl.kube.types.core import Node, NodeCondition, NodeSpec, NodeStatus, Taint
 from kubedl.kube.types.meta import ObjectMeta
 from kubedl.training.elastic.notices import RECLAIM_AT, SOURCES, Notice, Source, notice, parse_sources
@@ -100,3 +101,17 @@ def test_a_source_that_is_none_is_refused(text: str) -> None:
 def test_the_table_is_bounded() -> None:
     with pytest.raises(ValueError, match="there are 33 sources"):
         parse_sources(",".join(f"t{number}" for number in range(33)))
+
+
+def test_the_flag_replaces_the_table() -> None:
+    assert parser().parse_args([]).reclaim_notices == SOURCES
+    assert parser().parse_args(["--reclaim-notices=a/b=7"]).reclaim_notices == (
+        Source("a/b", window=timedelta(seconds=7)),
+    )
+
+
+@pytest.mark.parametrize("flag", ["--reclaim-notices=a=x", "--checkpoint-key-file=/nowhere"])
+def test_a_flag_that_cannot_be_used_ends_the_operator(flag: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parser().parse_args([flag])
+    assert flag.partition("=")[0] in capsys.readouterr().err
