@@ -228,6 +228,17 @@ def test_the_network_policy_lets_through_what_the_operator_is_told_of(helm: Helm
         assert policy["spec"]["egress"][-1] == {"ports": [{"port": port}]}
 
 
+def test_an_operator_that_asks_for_checkpoints_reaches_the_pods_of_jobs(helm: Helm) -> None:
+    """At any port, since each job chooses its own; and no other pods."""
+    plain = the(helm.template({}), "NetworkPolicy")["spec"]["egress"]
+    found = the(helm.template({"operator": {"checkpointKeyFile": "/etc/kubedl/key"}}), "NetworkPolicy")["spec"][
+        "egress"
+    ]
+    [added] = [rule for rule in found if rule not in plain]
+    pods = {"matchExpressions": [{"key": "training.kubedl.io/job-name", "operator": "Exists"}]}
+    assert added == {"to": [{"namespaceSelector": {}, "podSelector": pods}]}
+
+
 def test_the_operator_can_be_given_files(helm: Helm) -> None:
     """As the page about rollouts says it, for questions about a gateway of one's own."""
     page = (CHART.parents[1] / "docs/how-to/roll-out-a-version.md").read_text()

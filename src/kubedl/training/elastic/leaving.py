@@ -51,7 +51,9 @@ def hold_shrink(job: Job, role: str, pods: tuple[Pod, ...]) -> None:
     """
     status = job.resource.status
     known = status.elastic
-    if known is None or status.start_time is None or not is_asked_for(job) or job.count(role) >= known.size:
+    if known is None or status.start_time is None or not is_asked_for(job) or role not in job:
+        return
+    if job.count(role) >= known.size:
         return
     is_judged = any(one.source == RESIZE and one.phase in ("Confirmed", "Unsaved") for one in known.reclaims)
     leader = job.pod_name(job.leader)

@@ -31,8 +31,10 @@ Step = tuple[Reclaim | None, Reclaim]  # a record before, None if it is new, and
 def advance(builder: PlanBuilder, replicas: Replicas) -> tuple[Replicas, bool]:
     """Take the next step of every reclaim; returns the replicas, and whether all of them start over."""
     observed = builder.observed
-    if not is_asked_for(observed.job) or not observed.kind.elastic_role or any(seen.succeeded for seen in replicas):
-        return replicas, False  # after a success the job ends: a replica that came back would find nobody
+    if not replicas or not is_asked_for(observed.job) or not observed.kind.elastic_role:
+        return replicas, False
+    if any(seen.succeeded for seen in replicas):
+        return replicas, False  # the job ends: a replica that came back would find nobody
     known = builder.status.elastic or ElasticStatus()
     found = subjects(observed, known, replicas)
     new = _new_records(builder, known, found)
