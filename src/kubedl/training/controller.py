@@ -134,7 +134,7 @@ class JobController:
         gone = self._informers.pods.tombstones(OwnerKey.of_owner(resource))
         deleted = tuple(self._as_terminating(pod) for pod in gone)
         resizing.hold_size(job, self.kind.elastic_role, (*pods, *deleted))
-        leaving.hold_shrink(job, self.kind.elastic_role, (*pods, *deleted))
+        leaving.hold_shrink(job, self.kind.elastic_role, pods, deleted)
         return Observed(
             kind=self.kind,
             job=job,

@@ -44,21 +44,18 @@ def is_asked_for(job: Job) -> bool:
     return job.spec.elastic is not None and job.spec.elastic.checkpoint is not None
 
 
-def hold_shrink(job: Job, role: str, pods: tuple[Pod, ...]) -> None:
-    """Let a job that trains keep the replicas that its user removes, until its program has saved or does not answer.
-
-    `pods` are all pods of the job, also deleted ones.
-    """
+def hold_shrink(job: Job, role: str, pods: tuple[Pod, ...], deleted: tuple[Pod, ...] = ()) -> None:
+    """Let a job that trains keep the replicas that its user removes, until its program has saved or does not answer."""
     status = job.resource.status
     known = status.elastic
-    if known is None or status.start_time is None or not is_asked_for(job) or role not in job:
+    if known is None or status.start_time is None or job.spec.suspend or not is_asked_for(job):
         return
-    if job.count(role) >= known.size:
+    if role not in job or job.count(role) >= known.size:
         return
     is_judged = any(one.source == RESIZE and one.phase in ("Confirmed", "Unsaved") for one in known.reclaims)
     leader = job.pod_name(job.leader)
     trains = any(pod.metadata.name == leader and replica_status.is_running(pod) for pod in pods)
-    if trains and not is_judged and not has_success(job, pods):
+    if trains and not is_judged and not has_success(job, (*pods, *deleted)):
         job.keep(role, known.size)
 
 

@@ -4,7 +4,7 @@ Everything that must outlive the operator is in the status before it is done: th
 and the new attempt of a replica before its pod is deleted, so its end is never taken for a failure (`resizing`).
 """
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import msgspec
 
@@ -79,8 +79,8 @@ def _new_records(builder: PlanBuilder, known: ElasticStatus, found: dict[Key, Su
     for key, subject in found.items():
         if key in recorded or not subject.replicas or len(new) >= room:
             continue
-        dated = subject.notice.at  # a window, however long, begins when it is seen, which must be written
-        if dated is not None and observed.now < (due := later(dated, -(_timeout(observed) + AHEAD))):
+        due = _due(observed, subject)
+        if observed.now < due:
             builder.wake(due)
             continue
         indexes = [seen.replica.index for seen in subject.replicas if seen.replica.role == observed.kind.elastic_role]
@@ -96,6 +96,16 @@ def _new_records(builder: PlanBuilder, known: ElasticStatus, found: dict[Key, Su
             )
         )
     return new
+
+
+def _due(observed: Observed, subject: Subject) -> datetime:
+    """Return when to act on a notice: at once, unless it has a date that is far ahead.
+
+    A window, however long, begins when it is seen, which must be written.
+    """
+    if subject.notice.at is None or subject.is_going:
+        return observed.now
+    return later(subject.notice.at, -(_timeout(observed) + AHEAD))
 
 
 def _step(

@@ -247,6 +247,13 @@ def test_a_date_in_the_future_is_acted_upon_in_time() -> None:
     assert phases(decide(job, *pods(job, 2), notices=dated, now=3440)) == ["Requested"]
 
 
+def test_an_evicted_pod_with_a_long_grace_period_has_left_at_once() -> None:
+    """It ends when it wants, and that is no failure."""
+    job = elastic(timeout=1)
+    there = [*pods(job)[:2], pod(job, "Worker", 2).on("spot").running().disrupted().going(3600)]
+    assert phases(decide(job, *there)) == ["Left"]
+
+
 def test_a_long_window_begins_with_its_first_sight() -> None:
     """It would never come nearer otherwise."""
     job = elastic(timeout=10)
