@@ -64,7 +64,14 @@ def test_a_program_that_does_not_answer_does_not_keep_its_size() -> None:
     assert (removed(decided), phases(decided)) == (["bert-worker-1", "bert-worker-2"], ["Left"])
 
 
-@pytest.mark.parametrize("case", ["nobody trains", "somebody has succeeded", "suspended", "not asked for"])
+def test_a_suspended_job_keeps_nothing() -> None:
+    job = elastic(1, size=3).suspended()
+    seen = observed(job, *pods(job))
+    hold_shrink(seen.job, "Worker", seen.pods)
+    assert seen.job.count("Worker") == 1
+
+
+@pytest.mark.parametrize("case", ["nobody trains", "somebody has succeeded", "not asked for"])
 def test_a_job_without_anybody_to_ask_shrinks_at_once(case: str) -> None:
     job = elastic(1, size=3)
     there = pods(job)
@@ -72,11 +79,6 @@ def test_a_job_without_anybody_to_ask_shrinks_at_once(case: str) -> None:
         there[0] = pod(job, "Worker").on("safe")
     elif case == "somebody has succeeded":
         there[1] = pod(job, "Worker", 1).succeeded()
-    elif case == "suspended":
-        seen = observed(job.suspended(), *there)
-        hold_shrink(seen.job, "Worker", seen.pods)
-        assert seen.job.count("Worker") == 1
-        return
     else:
         job = job.with_spec(elastic={"minReplicas": 1, "maxReplicas": 4})
     decided = shrinking(job, *there)
