@@ -7,7 +7,7 @@ from kubedl.console.object_kinds import CRONS, INFERENCES, MODEL_VERSIONS, MODEL
 from kubedl.console.queue_kinds import CLUSTER_QUEUES, LOCAL_QUEUES, WORKLOADS
 from kubedl.history.observed import NO_AMOUNTS, Amounts, RecordedJob, Requirements, resource_of_jobs
 from kubedl.history.observed_pods import EVENTS
-from kubedl.kube.types.core import InitContainer, Node, NodeStatus, Pod, PodSpec
+from kubedl.kube.types.core import InitContainer, Node, NodeSpec, NodeStatus, Pod, PodSpec
 from kubedl.kube.types.meta import OwnerReference, Record, Resource
 from kubedl.schema.grants import FOLLOW, Grant
 from kubedl.training.kinds import all_kinds
@@ -44,7 +44,7 @@ class ShownPod(Pod, frozen=True):
     spec: ShownPodSpec = ShownPodSpec()
 
 
-class ShownNodeSpec(Record, frozen=True):
+class ShownNodeSpec(NodeSpec, frozen=True):
     """Whether a node takes new pods."""
 
     unschedulable: bool = False
