@@ -63,7 +63,7 @@ def pictures() -> list[Visit]:
         Visit("/", "largest free block", file("overview")),
         Visit("/jobs", "bert-large-pretrain", file("jobs")),
         Visit("/jobs/vision/pytorchjob/resnet50-ablation-14?tab=events", "OOMKilled", file("failed-job")),
-        Visit("/models/nlp/llama3-8b-sft", "Versions, and where they come from", file("model")),
+        Visit("/models/nlp/llama3-8b-sft", "answers with", file("model")),
         Visit("/services/nlp/support-chat", "Rollout of main", file("rollout")),
     ]
 

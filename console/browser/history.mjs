@@ -46,6 +46,15 @@ async function full() {
   await page.getByRole("heading", { name: JOB }).waitFor();
   await sees("all 1 replicas succeeded", "s3://kubedl-logs/", `kubedl history logs ${JOB} --namespace nlp`, "has succeeded", "144.27 EUR", "mei.lin");
   await pictures("job-deleted");
+  // A job that is gone, in the lineage of the model that it made.
+  await page.keyboard.press("g");
+  await page.keyboard.press("m");
+  await page.getByRole("link", { name: "llama3-8b-sft" }).click();
+  await sees("deleted, 16 GPUs, 3 h 18, mei.lin", "instruct-mix/v11");
+  await pictures("model-history");
+  await page.getByRole("button", { name: /^llama3-8b-sft-2 / }).click();
+  await page.getByRole("link", { name: "Open llama3-8b-sft-2" }).click();
+  await page.getByRole("heading", { name: "llama3-8b-sft-2" }).waitFor();
 }
 
 async function absent() {
@@ -55,6 +64,14 @@ async function absent() {
   await page.getByRole("link", { name: "Jobs", exact: false }).first().click();
   await page.getByRole("tab", { name: "Deleted" }).click();
   await sees("The history is not installed.");
+  // Nor is there a Prometheus: nothing that is not known is 0.
+  await page.keyboard.press("g");
+  await page.keyboard.press("s");
+  await sees("this console has no Prometheus to ask", "operator.prometheus");
+  await page.getByRole("link", { name: "support-chat" }).click();
+  await page.getByRole("row", { name: /main canary .* 25 % not known not known not known/ }).waitFor();
+  await sees("this console has no Prometheus to ask");
+  await pictures("service-unmeasured");
 }
 
 async function down() {
@@ -67,6 +84,10 @@ async function down() {
   await page.keyboard.press("g");
   await page.keyboard.press("t");
   await sees("The history cannot be read now.");
+  await page.keyboard.press("g");
+  await page.keyboard.press("m");
+  await page.getByRole("link", { name: "llama3-8b-sft" }).click();
+  await sees("known by their names alone: the history cannot be read now.", "support-chat");
 }
 
 await play({ full, absent, down }[STATE], /status of (403|503)/);

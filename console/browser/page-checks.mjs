@@ -74,24 +74,60 @@ export const pages = [
       await page.getByLabel("Search").fill("vit");
       await sees(page, "1 shown");
       await page.getByLabel("Search").fill("");
-      await sees(page, "2 shown");
+      await sees(page, "3 shown");
     },
   ],
   [
     "model",
     "/models/nlp/llama3-8b-sft",
     async (page) => {
-      await sees(page, "Versions, and where they come from", "b3b3b3b3b3b3", "quota reached", "41c8e023", "beside a canary", "deleted, or hidden from you");
-      await page.getByRole("link", { name: "llama3-8b-dpo" }).waitFor();
+      await sees(page, "answers with v3 (25 %, canary) and v2 (75 %), trained by mei.lin, from 2 commits, one data set and 2 base models.");
+      await sees(page, "b3b3b3b3b3b3", "quota reached", "sft @ 41c8e023", "preferences/v3", "canary 25 %", "the history is not installed");
+      await page.getByRole("link", { name: "llama3-8b-dpo", exact: true }).waitFor();
       await never(page, "password");
+      const lit = async () => (await page.locator(".part.lit .partname").allInnerTexts()).toSorted().join();
+      if (/v1/.test(await lit())) throw new Error("what does not serve is lit");
+      await page.getByRole("button", { name: /^v2 / }).click();
+      await page.waitForURL(/focus=version/);
+      await sees(page, "v2 came from 4 parts of this, and 3 parts came from it.");
+      const chosen = await lit();
+      for (const part of ["v2", "v3", "llama3-8b-sft-2", "support-chat", "torch"]) if (!chosen.includes(part)) throw new Error(`${part} is not lit among ${chosen}`);
+      if (/v1|preferences/.test(chosen)) throw new Error(`too much is lit: ${chosen}`);
+      // By keys: from the version to the job at its left, which is chosen.
+      await page.keyboard.press("ArrowLeft");
+      await page.keyboard.press("Enter");
+      await sees(page, "came from 3 parts of this");
+      await page.goBack();
+      await page.goForward();
+      await page.getByRole("button", { name: "Show what serves now" }).click();
+      await sees(page, "Choose a part to see all that it came from");
     },
+  ],
+  [
+    "model-many",
+    "/models/vision/vit-g14",
+    async (page) => {
+      await sees(page, "image-tag", "3 older versions are not in it.");
+      await page.getByRole("button", { name: /^v1 / }).waitFor(); // the oldest, which serves
+      await page.getByRole("link", { name: "vit-g14-v3", exact: true }).click();
+      await sees(page, "2 older versions are not in it.");
+      await page.locator('[aria-pressed="true"]', { hasText: "v3" }).waitFor();
+      await page.getByRole("button", { name: "Show all" }).click();
+      await page.getByRole("button", { name: /^v4 / }).waitFor();
+      await never(page, "not in it");
+    },
+  ],
+  [
+    "model-empty",
+    "/models/research/tabular",
+    async (page) => sees(page, "The model has no versions."),
   ],
   [
     "services",
     "/services",
     async (page) => {
-      await page.getByRole("row", { name: /support-chat Ready.*llama3-8b-sft-v3 at 25 %, step 2 of 4/ }).waitFor();
-      await page.getByRole("row", { name: /image-tag PredictorNotReady/ }).waitFor();
+      await page.getByRole("row", { name: /support-chat Ready.*159.s, p99 1,180 ms, 0.19 % failed.*53.s, p99 1,640 ms, 0.26 % failed.*llama3-8b-sft-v3 at 25 %, step 2 of 4/ }).waitFor();
+      await page.getByRole("row", { name: /image-tag PredictorNotReady.*96.s, p99 88 ms, 0 % failed.*no requests.*not known the gateway has counted no request of it/ }).waitFor();
       await never(page, "of-others");
     },
   ],
@@ -101,6 +137,9 @@ export const pages = [
     async (page) => {
       await sees(page, "Rollout of main", "stable is llama3-8b-sft-v2", "until a person goes on", "the next step follows in 6 minutes");
       await page.locator('[aria-current="step"]', { hasText: "25 %" }).waitFor();
+      await page.getByRole("row", { name: /main llama3-8b-sft-v2 100 75 % 159.s 1,180 ms 0.19 %/ }).waitFor();
+      await page.getByRole("row", { name: /main canary llama3-8b-sft-v3 by the rollout 25 % 53.s 1,640 ms 0.26 %/ }).waitFor();
+      await sees(page, "0.26 %", "of 1 %", "close to the bound", "enough to judge", "Good so far");
       await page.getByRole("button", { name: "Roll back" }).click();
       await page.getByRole("dialog").getByText("llama3-8b-sft-v2 serves everything again").waitFor();
       await page.getByRole("button", { name: "Keep it as it is" }).click();
@@ -111,7 +150,10 @@ export const pages = [
     "service-weights",
     "/services/vision/image-tag",
     async (page) => {
-      await page.getByRole("row", { name: /b vit-g14-v1 70 70 % 2.2/ }).waitFor();
+      await page.getByRole("row", { name: /a vit-g14-v1 30 30 % 96.s 88 ms 0 % 2.2/ }).waitFor();
+      await page.getByRole("row", { name: /b vit-g14-v1 70 70 % none – – 2.2/ }).waitFor();
+      await page.getByRole("row", { name: /c vit-g14-v2 0 0 % not known not known not known 0.2/ }).waitFor();
+      await sees(page, "Not known: the gateway has counted no request of it.");
       await sees(page, "ImagePull: <img src=x onerror=alert(1)>");
       await sees(page, "You may not change weights: the right to get inferences.serving.kubedl.io in vision is missing.");
       if (await page.getByRole("button", { name: "Change weights" }).isEnabled()) throw new Error("a button that cannot work is on");

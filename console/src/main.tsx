@@ -30,6 +30,8 @@ import "./style/base.css";
 import "./style/pages.css";
 import "./style/cluster.css";
 import "./style/actions.css";
+import "./style/lineage.css";
+import "./style/metrics.css";
 import "./style/narrow.css";
 
 const TABS = ["log", "conditions", "events"] as const;
@@ -111,7 +113,15 @@ const searched = (search: Record<string, unknown>): { q?: string } => {
   return q === undefined ? {} : { q };
 };
 const models = createRoute({ getParentRoute: () => root, path: "/models", component: Models, validateSearch: searched });
-const model = createRoute({ getParentRoute: () => root, path: "/models/$namespace/$name", component: Model });
+const model = createRoute({
+  getParentRoute: () => root,
+  path: "/models/$namespace/$name",
+  component: Model,
+  validateSearch: (search: Record<string, unknown>): { focus?: string; all?: boolean } => {
+    const focus = text(search["focus"]);
+    return { ...(focus === undefined ? {} : { focus }), ...(search["all"] === true ? { all: true } : {}) };
+  },
+});
 const services = createRoute({ getParentRoute: () => root, path: "/services", component: Services, validateSearch: searched });
 const service = createRoute({ getParentRoute: () => root, path: "/services/$namespace/$name", component: Service });
 const crons = createRoute({ getParentRoute: () => root, path: "/crons", component: Crons, validateSearch: searched });

@@ -42,6 +42,7 @@ class PastJob:
     lost: timedelta | None = None  # how long a pod ran before it was evicted
     log: str = ""  # where it is archived
     event: str = ""  # a message
+    data: str = ""  # where its data is
     deleted: bool = True
     uid: str = field(default_factory=lambda: str(uuid.uuid4()))
 
@@ -88,13 +89,15 @@ def _job(job: PastJob, replicas: str) -> dict[str, Any]:
     container = {"name": "main", "resources": {"limits": {GPU: job.gpus}}}
     ended = job.created + WAITED + job.ran
     status = {"state": job.state, "message": job.message, "startTime": _moment(job.created + WAITED)}
+    sources = {"dataset": {"dataSources": [{"location": job.data}]}}
+    spec: dict[str, Any] = {"cacheBackend": {"name": "data", **sources}} if job.data else {}
     return {
         "metadata": {
             **_metadata(job.namespace, job.name, job.created, job.uid),
             "labels": {"kueue.x-k8s.io/queue-name": job.queue} if job.queue else {},
             "annotations": {"kubedl.io/user": job.user} if job.user else {},
         },
-        "spec": {replicas: {"Worker": {"replicas": 1, "template": {"spec": {"containers": [container]}}}}},
+        "spec": {**spec, replicas: {"Worker": {"replicas": 1, "template": {"spec": {"containers": [container]}}}}},
         "status": {**status, "completionTime": _moment(ended)},
     }
 

@@ -83,7 +83,7 @@ def visits(namespace: str, count: int) -> list[Visit]:
         Visit("/jobs", "job-0", scroll=count // 5),
         Visit(f"/jobs/{namespace}/pytorchjob/job-0", "job-0", tabs=tabs),
         Visit("/models", "model-0"),
-        Visit(f"/models/{namespace}/model-0", "Versions, and where they come from"),
+        Visit(f"/models/{namespace}/model-0", "Where it comes from, and who serves it"),
         Visit("/services", "service-0"),
         Visit(f"/services/{namespace}/service-0", "service-0"),
         Visit("/crons", "cron-0"),

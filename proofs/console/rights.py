@@ -113,7 +113,13 @@ def scene(cluster: Cluster) -> Iterator[Scene]:
         namespaces.fresh(cluster.api, "first") as first,
         namespaces.fresh(cluster.api, "second") as second,
         console_objects.nodes(connection, {NODE: {"cpu": "8", "memory": "64Gi", "gpu": "8"}}),
-        ConsoleProcess(cluster, Path(directory), history=(history := f"sqlite:///{directory}/history.db")) as console,
+        # With a Prometheus that does not answer: what it is asked about is named all the same.
+        ConsoleProcess(
+            cluster,
+            Path(directory),
+            "--prometheus=http://127.0.0.1:1",
+            history=(history := f"sqlite:///{directory}/history.db"),
+        ) as console,
     ):
         team = Team(connection, first)
         job = fill(team)
@@ -166,7 +172,9 @@ def insist(ready: Scene, valid: str) -> None:
     """The reader must see everything, else nothing is shown by others who do not; so must the token that is expired."""
 
     def filled() -> bool:
-        pages = [f"/api/v1/{one}" for one in ("jobs", "models", "services", "crons", "queues", "history/jobs", "cost")]
+        lists = ("jobs", "models", "services", "service-metrics", "crons", "queues", "history/jobs", "cost")
+        own = f"{ready.team.namespace}/{WORD}"
+        pages = [f"/api/v1/{one}" for one in (*lists, f"models/{own}/lineage", f"services/{own}/metrics")]
         return all(WORD.encode() in ready.console.get(page, ready.tokens["reader"]).body for page in pages)
 
     until("the reader to see an object of every kind", filled, deadline=60)

@@ -17,6 +17,7 @@ from kubedl.history.observed_pods import EVENTS
 from kubedl.kube import codec
 from kubedl.kube.credentials import Credentials
 from tests.unit.console.sample import sample_world
+from tests.unit.console.sample_metrics import put_metrics
 from tests.unit.console.sample_objects import ago
 from tests.unit.console.world import JOBS, KEY, World
 
@@ -34,6 +35,7 @@ WAITING = ("nlp", "llama3-70b-lora")
 async def serving() -> AsyncIterator[str]:
     """The address of a console of this cluster, in which Ada may do almost everything and Ben almost nothing."""
     world = sample_world()
+    put_metrics(world)
     for namespace in ("nlp", "vision"):
         world.reviewer.let("ada", namespace, JOBS, "get", "create", "patch", "delete")
     world.reviewer.let("ada", "vision", INFERENCES.name, "get", "patch")

@@ -123,6 +123,39 @@ def test_the_history_is_named_by_a_secret(helm: Helm, own: bool) -> None:
     assert 6432 in [one["port"] for one in egress["ports"]]
 
 
+def test_it_asks_the_prometheus_of_the_operator(helm: Helm) -> None:
+    """With the same queries, of which a file is mounted as it is there; and its port is open."""
+    mount = {"name": "queries", "mountPath": "/etc/queries"}
+    settings = {
+        "operator": {"prometheus": "http://prometheus.monitoring:9090", "analysisQueries": "/etc/queries/own.yaml"},
+        "extraVolumes": [{"name": "queries", "configMap": {"name": "queries"}}],
+        "extraVolumeMounts": [mount],
+    }
+    objects = helm.template(values(sessionKeySecret="sign-ins") | settings)
+    pod = console(objects, "Deployment")["spec"]["template"]["spec"]
+    [container] = pod["containers"]
+    options = parser().parse_args(container["args"][1:])
+    assert (options.prometheus, options.analysis_queries) == tuple(settings["operator"].values())
+    assert [one["name"] for one in container["volumeMounts"]] == ["session-key", "queries"]
+    assert [one["name"] for one in pod["volumes"]] == ["session-key", "queries"]
+    [egress] = console(objects, "NetworkPolicy")["spec"]["egress"]
+    assert 9090 in [one["port"] for one in egress["ports"]]
+
+
+def test_without_a_prometheus_none_is_asked(helm: Helm) -> None:
+    """Volumes of the operator are not the console's, unless its queries are on them."""
+    volumes = {
+        "extraVolumes": [{"name": "own", "emptyDir": {}}],
+        "extraVolumeMounts": [{"name": "own", "mountPath": "/x"}],
+    }
+    pod = console(helm.template(values() | volumes), "Deployment")["spec"]["template"]["spec"]
+    [container] = pod["containers"]
+    options = parser().parse_args(container["args"][1:])
+    assert (options.prometheus, options.analysis_queries) == ("", "")
+    assert "volumes" not in pod
+    assert "volumeMounts" not in container
+
+
 @pytest.mark.parametrize(
     ("settings", "complaint"),
     [

@@ -284,6 +284,7 @@ export interface VersionRow {
   readonly parent: string;
   readonly jobKind: string;
   readonly job: string;
+  readonly jobHidden: boolean;
   readonly jobThere: boolean;
   readonly codeRepository: string;
   readonly codeRevision: string;
@@ -300,6 +301,44 @@ export interface ModelPage {
   readonly missing: readonly Missing[];
 }
 
+/** A part of the lineage of a model. What a kind of part does not have is empty. */
+export interface LineageNode {
+  readonly id: string;
+  readonly column: number;
+  readonly kind: string;
+  readonly name: string;
+  readonly revision: string;
+  readonly state: string;
+  readonly user: string;
+  readonly gpus: number;
+  readonly started: string | null;
+  readonly finished: string | null;
+  readonly signed: boolean;
+  readonly model: string;
+  readonly jobKind: string;
+  readonly uid: string;
+  readonly sight: string;
+  readonly count: number;
+}
+
+/** What came from what. */
+export interface LineageEdge {
+  readonly source: string;
+  readonly target: string;
+  readonly percent: number | null;
+  readonly canary: boolean;
+  readonly parent: boolean;
+}
+
+/** Where the versions of a model come from, and who serves them. */
+export interface LineagePage {
+  readonly nodes: readonly LineageNode[];
+  readonly edges: readonly LineageEdge[];
+  readonly leftOut: number;
+  readonly history: string;
+  readonly missing: readonly Missing[];
+}
+
 /** A canary of a predictor. */
 export interface RolloutRow {
   readonly phase: string;
@@ -310,6 +349,14 @@ export interface RolloutRow {
   readonly since: string | null;
   readonly reason: string;
   readonly message: string;
+}
+
+/** A version that a predictor runs. */
+export interface VersionShare {
+  readonly version: string;
+  readonly model: string;
+  readonly percent: number | null;
+  readonly canary: boolean;
 }
 
 /** A predictor of a service. */
@@ -324,6 +371,7 @@ export interface PredictorRow {
   readonly reason: string;
   readonly message: string;
   readonly rollout: RolloutRow | null;
+  readonly runs: readonly VersionShare[];
 }
 
 /** A step of a rollout. */
@@ -352,6 +400,51 @@ export interface ServiceList {
   readonly rows: readonly ServiceRow[];
   readonly more: number;
   readonly missing: readonly Missing[];
+}
+
+/** Requests of one version, as the gateway counted them. */
+export interface Figures {
+  readonly requests: number;
+  readonly failures: number;
+  readonly seconds: number;
+  readonly p99Seconds: number | null;
+}
+
+/** A version that a predictor runs, in the last minutes. */
+export interface MetricsRow {
+  readonly predictor: string;
+  readonly version: string;
+  readonly canary: boolean;
+  readonly figures: Figures | null;
+  readonly reason: string;
+}
+
+/** A canary in its step, as the operator judges it. */
+export interface JudgedRow {
+  readonly predictor: string;
+  readonly version: string;
+  readonly figures: Figures | null;
+  readonly outcome: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly mostErrorRate: number | null;
+  readonly mostP99Seconds: number | null;
+  readonly leastRequests: number;
+}
+
+/** The requests of an Inference. */
+export interface ServiceMetrics {
+  readonly namespace: string;
+  readonly name: string;
+  readonly rows: readonly MetricsRow[];
+  readonly judged: readonly JudgedRow[];
+}
+
+/** The requests of the services that a person may list. */
+export interface MetricsList {
+  readonly problem: string;
+  readonly services: readonly ServiceMetrics[];
+  readonly leftOut: number;
 }
 
 /** A run of a Cron. */

@@ -1,15 +1,18 @@
-import { Link, useParams } from "@tanstack/react-router";
-import type { ModelPage, Serving, VersionRow } from "../api/wire";
+import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import type { LineagePage, ModelPage, Serving, VersionRow } from "../api/wire";
 import { Crumbs } from "../parts/crumbs";
 import { Icon } from "../parts/icon";
 import { JobLink } from "../parts/job-link";
+import { Lineage } from "../parts/lineage";
 import { Hidden, MissingNote } from "../parts/missing";
 import { address, PageQuery } from "../parts/page-query";
 import { Notice } from "../parts/trouble";
 import { useNow } from "../session";
 import { bytes } from "../text/amounts";
 import { figure, moment } from "../text/format";
-import { repositoryName, shortDigest } from "../text/images";
+import { shortDigest } from "../text/images";
+
+const VERSION = "version:"; // ids of versions in the graph begin so
 
 export function Model() {
   const { namespace, name } = useParams({ from: "/models/$namespace/$name" });
@@ -25,7 +28,6 @@ export function Model() {
 
 function Content({ page }: { page: ModelPage }) {
   const { model, versions } = page;
-  const now = useNow(10_000);
   const hidden = page.missing.filter(({ resource }) => resource.startsWith("modelversions."));
   return (
     <>
@@ -33,21 +35,20 @@ function Content({ page }: { page: ModelPage }) {
         <h1>{model.name}</h1>
         <span className="dim">{model.description}</span>
       </div>
-      <section className="card">
+      {hidden.length > 0 || versions.length === 0 ? null : <Origin namespace={model.namespace} model={model.name} />}
+      <section className="card" aria-label="Versions">
         <header className="cardhead">
-          <h2>Versions, and where they come from</h2>
+          <h2>Versions</h2>
           <span className="tag">{figure(model.versions)}</span>
         </header>
         {hidden.length > 0 ? (
           <Hidden missing={hidden} what="Versions" />
         ) : versions.length === 0 ? (
-          <Notice icon="info" title="The model has no versions." />
+          <Notice icon="info" title="The model has no versions.">
+            <p>A job with spec.modelVersion leaves one when it succeeds.</p>
+          </Notice>
         ) : (
-          <ol className="versions">
-            {versions.map((version) => (
-              <Version key={version.name} version={version} namespace={model.namespace} now={now} />
-            ))}
-          </ol>
+          <Versions versions={versions} namespace={model.namespace} model={model.name} />
         )}
         {page.moreVersions > 0 ? <p className="note">{figure(page.moreVersions)} older versions are not listed.</p> : null}
         {hidden.length === 0 ? <MissingNote missing={page.missing} /> : null}
@@ -56,99 +57,120 @@ function Content({ page }: { page: ModelPage }) {
   );
 }
 
-const TONES: Readonly<Record<string, string>> = { Built: "tone-ok", Failed: "tone-fail", Building: "tone-running" };
-
-function Version({ version, namespace, now }: { version: VersionRow; namespace: string; now: number }) {
+/** The graph; what is chosen in it is in the address. An older version that is chosen is asked for by name. */
+function Origin({ namespace, model }: { namespace: string; model: string }) {
+  const { focus = "", all = false } = useSearch({ from: "/models/$namespace/$name" });
+  const navigate = useNavigate({ from: "/models/$namespace/$name" });
+  const wanted = focus.startsWith(VERSION) ? focus.slice(VERSION.length) : "";
+  const question = new URLSearchParams({ ...(wanted === "" ? {} : { v: wanted }), ...(all ? { all: "1" } : {}) }).toString();
+  const go = (next: { focus?: string; all?: boolean }): void => void navigate({ search: next, replace: true, resetScroll: false });
   return (
-    <li>
-      <div className="versionhead">
-        <b>{version.name}</b>
-        <span className={`pill ${TONES[version.state] ?? "tone-off"}`}>{version.state || "Not built"}</span>
-        {version.image === "" ? null : (
-          <code className="cut" title={version.image}>
-            {shortDigest(version.image)}
-          </code>
-        )}
-        <span className="dim small">
-          {[version.size > 0 ? bytes(version.size) : "", version.image === "" ? "" : version.signed ? "signed" : "not signed", moment(version.created, now)]
-            .filter((part) => part !== "")
-            .join(" · ")}
-        </span>
-      </div>
-      {version.state === "Failed" && version.message !== "" ? <p className="tone-text-fail small">{version.message}</p> : null}
-      <div className="chain">
-        <Step title="Made from">
-          {version.codeRepository === "" && version.codeRevision === "" ? null : (
-            <span title={version.codeRepository}>
-              {repositoryName(version.codeRepository) || "code"} <code>{version.codeRevision.slice(0, 12)}</code>
-            </span>
-          )}
-          {version.parent === "" ? null : (
-            <span title={version.parent}>
-              model <code>{shortDigest(version.parent)}</code>
-            </span>
-          )}
-          {version.images.map((image) => (
-            <span key={image} title={image}>
-              image <code>{shortDigest(image)}</code>
-            </span>
-          ))}
-          {version.codeRepository === "" && version.codeRevision === "" && version.parent === "" && version.images.length === 0 ? (
-            <span className="dim">not stated</span>
-          ) : null}
-        </Step>
-        <Icon name="right" small />
-        <Step title="Trained by">
-          {version.job === "" ? (
-            <span className="dim">{version.author || "not stated"}</span>
-          ) : (
-            <>
-              {version.jobThere ? (
-                <span>
-                  <JobLink row={{ namespace, kind: version.jobKind, name: version.job }} />
-                </span>
-              ) : (
-                <span>
-                  {version.job} <span className="dimmer">deleted, or hidden from you</span>
-                </span>
-              )}
-              <span className="dim small">
-                {version.jobKind}
-                {version.author === "" ? "" : `, ${version.author}`}
-              </span>
-            </>
-          )}
-        </Step>
-        <Icon name="right" small />
-        <Step title="Served by">
-          {version.serving.length === 0 ? <span className="dim">nobody that you may see</span> : null}
-          {version.serving.map((one) => (
-            <Served key={`${one.service}/${one.predictor}`} one={one} namespace={namespace} />
-          ))}
-        </Step>
-      </div>
-    </li>
+    <PageQuery<LineagePage> topic="models" path={`${address("models", namespace, model, "lineage")}?${question}`}>
+      {(page) => (
+        <Lineage
+          page={page}
+          namespace={namespace}
+          model={model}
+          focus={focus}
+          whole={all}
+          choose={(next) => go({ ...(next === "" ? {} : { focus: next }), ...(all ? { all } : {}) })}
+          showAll={() => go({ ...(focus === "" ? {} : { focus }), all: true })}
+        />
+      )}
+    </PageQuery>
   );
 }
 
-function Step({ title, children }: { title: string; children: React.ReactNode }) {
+function Versions({ versions, namespace, model }: { versions: readonly VersionRow[]; namespace: string; model: string }) {
+  const now = useNow(10_000);
+  const { all } = useSearch({ from: "/models/$namespace/$name" });
   return (
-    <div className="step">
-      <span className="dimmer small">{title}</span>
-      {children}
+    <div className="scrollx" tabIndex={0} role="region" aria-label="Versions">
+      <table className="stack">
+        <thead>
+          <tr>
+            <th>Version</th>
+            <th>Image, sha256</th>
+            <th>Trained by</th>
+            <th className="right">Size</th>
+            <th>Signed</th>
+            <th className="right">Created</th>
+            <th>Now</th>
+          </tr>
+        </thead>
+        <tbody>
+          {versions.map((version) => (
+            <tr key={version.name}>
+              <td className="title wrap name">
+                <span className={TONES[version.state] ?? "tone-text-off"}>
+                  <Icon name={version.state === "Built" ? "ok" : version.state === "Failed" ? "fail" : "wait"} small />
+                </span>{" "}
+                <Link
+                  to="/models/$namespace/$name"
+                  params={{ namespace, name: model }}
+                  search={{ focus: `${VERSION}${version.name}`, ...(all === true ? { all } : {}) }}
+                  replace
+                >
+                  {version.name}
+                </Link>
+              </td>
+              <td data-label="Image" className="wrap">
+                <Image version={version} />
+              </td>
+              <td data-label="Trained by" className="wrap">
+                <Trainer version={version} namespace={namespace} />
+              </td>
+              <td data-label="Size" className="right">{version.size > 0 ? bytes(version.size) : "–"}</td>
+              <td data-label="Signed">{version.image === "" ? "–" : version.signed ? "signed" : <span className="dim">not signed</span>}</td>
+              <td data-label="Created" className="right dim">{moment(version.created, now)}</td>
+              <td data-label="Now" className="wrap">
+                {version.serving.length === 0 ? "–" : version.serving.map((one) => <Served key={`${one.service}/${one.predictor}`} one={one} namespace={namespace} />)}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
     </div>
+  );
+}
+
+const TONES: Readonly<Record<string, string>> = { Built: "tone-text-ok", Failed: "tone-text-fail", Building: "tone-text-running" };
+
+function Image({ version }: { version: VersionRow }) {
+  if (version.state === "Failed") return <span className="tone-text-fail">{version.message || "the build failed"}</span>;
+  if (version.image === "") return <span className="dim">{version.state === "Building" ? "is being built" : "not built"}</span>;
+  return <code title={version.image}>{shortDigest(version.image)}</code>;
+}
+
+function Trainer({ version, namespace }: { version: VersionRow; namespace: string }) {
+  const author = version.author === "" ? null : <span className="dim"> {version.author}</span>;
+  if (version.jobHidden) return <span className="dim">a job that you may not see</span>;
+  if (version.job === "") return author ?? <span className="dim">not stated</span>;
+  return (
+    <>
+      {version.jobThere ? (
+        <JobLink row={{ namespace, kind: version.jobKind, name: version.job }} />
+      ) : (
+        <>
+          {version.job} <span className="dimmer">deleted</span>
+        </>
+      )}
+      {author}
+    </>
   );
 }
 
 function Served({ one, namespace }: { one: Serving; namespace: string }) {
   return (
-    <span>
+    <span className="block">
+      <span className={`pill ${one.canary ? "tone-running" : one.percent === 0 ? "tone-off" : "tone-ok"}`}>
+        {one.canary ? "canary" : "serves"}
+        {one.percent === null ? "" : ` ${figure(one.percent)} %`}
+      </span>{" "}
       <Link to="/services/$namespace/$name" params={{ namespace, name: one.service }}>
         {one.service}
       </Link>{" "}
-      <span className="dim">
-        {one.predictor} {one.canary ? <span className="pill tone-running">canary</span> : one.percent === null ? "beside a canary" : `${figure(one.percent)} %`}
-      </span>
+      <span className="dim">{one.predictor}</span>
     </span>
   );
 }

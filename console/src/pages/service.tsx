@@ -1,13 +1,15 @@
 import { Link, useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import type { PredictorRow, ServiceRow, StepRow } from "../api/wire";
+import type { MetricsList, MetricsRow, PredictorRow, ServiceRow, StepRow, VersionShare } from "../api/wire";
 import { useActions } from "../parts/act";
 import { Crumbs } from "../parts/crumbs";
+import { Judged, MetricsNote, NotKnown, useMetrics } from "../parts/metrics";
 import { address, PageQuery } from "../parts/page-query";
 import { RolloutActions, WeightActions } from "../parts/service-actions";
 import { colour, ServiceState, Shares } from "../parts/service-parts";
 import { useNow } from "../session";
 import { figure, moment } from "../text/format";
+import { failed, latency, rate, rowOf } from "../text/metrics";
 import { pauseWords, rolloutWords, underWay } from "../text/services";
 
 export function Service() {
@@ -25,6 +27,8 @@ export function Service() {
 function Content({ service }: { service: ServiceRow }) {
   const now = useNow(10_000);
   const actions = useActions(address("services", service.namespace, service.name));
+  const { list, failed: silent } = useMetrics(`${address("services", service.namespace, service.name)}/metrics`);
+  const judged = list?.services.flatMap((one) => one.judged) ?? [];
   const rollouts = service.predictors.filter((one) => one.rollout !== null && one.rollout.phase !== "Stable");
   return (
     <>
@@ -36,6 +40,9 @@ function Content({ service }: { service: ServiceRow }) {
       </div>
       {rollouts.map((one) => (
         <Rollout key={one.name} one={one} steps={service.steps} now={now}>
+          {judged.filter(({ predictor }) => predictor === one.name).map((row) => (
+            <Judged key={row.version} row={row} />
+          ))}
           <RolloutActions service={service} one={one} rows={actions} />
         </Rollout>
       ))}
@@ -47,50 +54,83 @@ function Content({ service }: { service: ServiceRow }) {
         <div className="inset">
           <Shares predictors={service.predictors} />
         </div>
-        <div className="scrollx" tabIndex={0} role="region" aria-label="Predictors">
-          <table className="stack">
-            <thead>
-              <tr>
-                <th>Predictor</th>
-                <th>Version</th>
-                <th className="right">Weight</th>
-                <th className="right">Gets</th>
-                <th className="right">Ready</th>
-                <th>State</th>
-              </tr>
-            </thead>
-            <tbody>
-              {service.predictors.map((one, index) => (
-                <tr key={one.name}>
-                  <td className="title">
-                    <i className={`key ${colour(index)}`} />
-                    <b>{one.name}</b>
-                  </td>
-                  <td data-label="Version" className="wrap">
-                    {one.model === "" ? (
-                      one.modelVersion || "–"
-                    ) : (
-                      <Link to="/models/$namespace/$name" params={{ namespace: service.namespace, name: one.model }}>
-                        {one.modelVersion}
-                      </Link>
-                    )}
-                  </td>
-                  <td data-label="Weight" className="right">{one.weight === null ? "equal" : figure(one.weight)}</td>
-                  <td data-label="Gets" className="right">
-                    <b>{one.percent === null ? "–" : `${figure(one.percent)} %`}</b>
-                  </td>
-                  <td data-label="Ready" className="right">
-                    {one.percent === null ? "–" : `${figure(one.ready)}/${figure(one.replicas)}`}
-                  </td>
-                  <td data-label="State" className="message dim">
-                    {one.reason === "" ? "–" : `${one.reason}: ${one.message}`}
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Predictors service={service} list={list} />
+        <MetricsNote list={list} failed={silent} rows={list?.services.flatMap(({ rows }) => rows) ?? []} />
       </section>
+    </>
+  );
+}
+
+/** A row for each version that a predictor runs. */
+function Predictors({ service, list }: { service: ServiceRow; list: MetricsList | undefined }) {
+  return (
+    <div className="scrollx" tabIndex={0} role="region" aria-label="Predictors">
+      <table className="stack">
+        <thead>
+          <tr>
+            <th>Predictor</th>
+            <th>Version</th>
+            <th className="right">Weight</th>
+            <th className="right">Gets</th>
+            <th className="right">Rate</th>
+            <th className="right">p99</th>
+            <th className="right">Failed</th>
+            <th className="right">Ready</th>
+            <th>State</th>
+          </tr>
+        </thead>
+        <tbody>
+          {service.predictors.flatMap((one, index) =>
+            runsOf(one).map((run) => (
+              <tr key={`${one.name} ${run.canary ? "canary" : ""}`}>
+                <td className="title">
+                  <i className={`key ${colour(index)}`} />
+                  <b>{one.name}</b>
+                  {run.canary ? <span className="tag">canary</span> : null}
+                </td>
+                <td data-label="Version" className="wrap">
+                  {run.model === "" ? (
+                    run.version || "–"
+                  ) : (
+                    <Link to="/models/$namespace/$name" params={{ namespace: service.namespace, name: run.model }} search={{ focus: `version:${run.version}` }}>
+                      {run.version}
+                    </Link>
+                  )}
+                </td>
+                <td data-label="Weight" className="right">{run.canary ? "by the rollout" : one.weight === null ? "equal" : figure(one.weight)}</td>
+                <td data-label="Gets" className="right">
+                  <b>{run.percent === null ? "–" : `${figure(run.percent)} %`}</b>
+                </td>
+                <Measured row={rowOf(list, service.namespace, service.name, one.name, run.canary)} list={list} />
+                <td data-label="Ready" className="right">
+                  {one.percent === null || run.canary ? "–" : `${figure(one.ready)}/${figure(one.replicas)}`}
+                </td>
+                <td data-label="State" className="message dim">
+                  {one.reason === "" || run.canary ? "–" : `${one.reason}: ${one.message}`}
+                </td>
+              </tr>
+            )),
+          )}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** What a predictor runs; before the operator has said it, what the spec names. */
+const runsOf = (one: PredictorRow): readonly VersionShare[] =>
+  one.runs.length > 0 ? one.runs : [{ version: one.modelVersion, model: one.model, percent: one.percent, canary: false }];
+
+/** Rate, p99 and failures of one version in the last minutes. */
+function Measured({ row, list }: { row: MetricsRow | undefined; list: MetricsList | undefined }) {
+  const figures = row?.figures ?? null;
+  const unknown = list === undefined ? "–" : <NotKnown reason={row?.reason || list.problem || "the operator has not said what it runs"} />;
+  const none = <span className="dim">–</span>; // of no requests nothing has a latency
+  return (
+    <>
+      <td data-label="Rate" className="right">{figures === null ? unknown : rate(figures)}</td>
+      <td data-label="p99" className="right">{figures === null ? unknown : (latency(figures.p99Seconds) ?? (figures.requests === 0 ? none : <NotKnown reason="the gateway has no latencies of it" />))}</td>
+      <td data-label="Failed" className="right">{figures === null ? unknown : (failed(figures) ?? none)}</td>
     </>
   );
 }

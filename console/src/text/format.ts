@@ -26,6 +26,12 @@ export function moment(time: string | null, now: number): string {
   return now - then.getTime() < 300 * DAY ? `${date} ${clock}` : `${date} ${then.getFullYear()}`;
 }
 
+/** A day: "7 Nov". */
+export function day(time: string): string {
+  const then = new Date(time);
+  return `${then.getDate()} ${MONTHS[then.getMonth()] ?? ""}`;
+}
+
 /** How long a job has taken: from its start to its end or now; since its creation if it has not started. */
 export function elapsed(
   job: { readonly created: string | null; readonly started: string | null; readonly finished: string | null },

@@ -8,3 +8,6 @@ export function shortDigest(image: string): string {
 
 /** The name of a repository without host and path: nlp for https://git.example/team/nlp.git. */
 export const repositoryName = (url: string): string => (url.split("/").pop() ?? url).replace(/\.git$/, "") || url;
+
+/** The name of an image without host, tag and digest: torch for hub.example/team/torch:2@sha256:…. */
+export const imageName = (image: string): string => (image.split("@")[0] ?? image).split("/").pop()?.replace(/:[^:]*$/, "") || image;

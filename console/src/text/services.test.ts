@@ -7,7 +7,7 @@ const rollout = (more: Partial<RolloutRow>): RolloutRow => ({
   phase: "Stepping", stable: "v1", candidate: "v2", rejected: "", step: 1, since: null, reason: "", message: "", ...more,
 });
 const predictor = (more: RolloutRow | null): PredictorRow => ({
-  name: "main", modelVersion: "v1", model: "m", replicas: 1, ready: 1, weight: null, percent: null, reason: "", message: "", rollout: more,
+  name: "main", modelVersion: "v1", model: "m", replicas: 1, ready: 1, weight: null, percent: null, reason: "", message: "", rollout: more, runs: [],
 });
 const STEPS = [{ weight: 5, pause: 600 }, { weight: 25, pause: null }];
 

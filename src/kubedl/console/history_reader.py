@@ -3,7 +3,7 @@
 What a person may see is a part of each query: every method takes it, and none can be asked without.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from time import monotonic
@@ -14,9 +14,18 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from kubedl.console.history_source import Range, Wanted
 from kubedl.console.problems import RefusalError
-from kubedl.history.queries.answers import JobDetail, JobPage, ReceiptLineRecord, ReceiptRecord, SpendRow, WasteRow
+from kubedl.history.queries.answers import (
+    JobDetail,
+    JobPage,
+    ReceiptLineRecord,
+    ReceiptRecord,
+    SpendRow,
+    Trained,
+    WasteRow,
+)
 from kubedl.history.queries.cursor import InvalidCursorError
 from kubedl.history.queries.jobs import JobFilter, get_job, list_jobs
+from kubedl.history.queries.lineage import trained
 from kubedl.history.queries.logs import LogRecord, list_logs
 from kubedl.history.queries.places import kinds_of_jobs, namespaces_of_jobs, places_of_receipts
 from kubedl.history.queries.scope import Scope
@@ -106,6 +115,12 @@ class HistoryReader:
                 await get_receipt(connection, self.cluster, uid),
                 await receipt_parts(connection, self.cluster, uid),
             )
+
+    async def trained(self, allowed: Allowed, uids: Collection[str]) -> Mapping[str, Trained]:
+        """Return jobs by their uids, with the code and data that they used."""
+        within = {kind: frozenset(names or ()) & {self.only} if self.only else names for kind, names in allowed.items()}
+        async with self._connection() as connection:
+            return {one.job.uid: one for one in await trained(connection, self.cluster, uids, Scope(within))}
 
     async def spent(self, allowed: Allowed, days: Range, groups: Sequence[str], namespace: str = "") -> Spent:
         """Return what was used in some days, by each of the groups; what has no price is in rows of its own."""

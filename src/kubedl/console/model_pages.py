@@ -2,23 +2,21 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
+from kubedl.console.cache import Stores
 from kubedl.console.kinds import job_resources
 from kubedl.console.listing import Listing
-from kubedl.console.object_kinds import INFERENCES, MODEL_VERSIONS, MODELS, ShownInference, ShownModel, ShownVersion
+from kubedl.console.object_kinds import INFERENCES, MODEL_VERSIONS, MODELS, ShownModel, ShownVersion
 from kubedl.console.people import Caller
 from kubedl.console.problems import RefusalError
-from kubedl.console.rows import LONGEST_MESSAGE
-from kubedl.console.wire_models import ModelList, ModelPage, ModelRow, Serving, VersionRow
-from kubedl.history.observed import Origin
+from kubedl.console.rows import EARLIEST, LONGEST_MESSAGE, build_state
+from kubedl.console.served import Served, by_version
+from kubedl.console.wire_models import ModelList, ModelPage, ModelRow, VersionRow
+from kubedl.history.observed import Origin, RecordedJob
 from kubedl.history.sanitizing import without_credentials
 from kubedl.kube.types.meta import ObjectKey
 
 MOST_VERSIONS = 200
-STATES = {"ImageBuilding": "Building", "ImageBuildFailed": "Failed", "ImageBuildSucceeded": "Built"}
-EARLIEST = datetime.min.replace(tzinfo=UTC)
-Served = dict[ObjectKey, list[Serving]]  # by the key of a version
 
 
 @dataclass(frozen=True)
@@ -34,7 +32,7 @@ class ModelPages:
         versions = await self.listing.visible(caller, MODEL_VERSIONS, stores.versions)
         services = await self.listing.visible(caller, INFERENCES, stores.inferences)
         found, more = listed.named(search)
-        users = _users(versions.objects, _served(services.objects))
+        users = _users(versions.objects, by_version(services.objects))
         return ModelList(
             installed=self.listing.installed(MODELS),
             rows=[_model_row(one, users.get(one.metadata.key, set())) for one in found],
@@ -45,17 +43,11 @@ class ModelPages:
     async def model(self, caller: Caller, key: ObjectKey) -> ModelPage:
         """Return one model with its versions."""
         stores = self.listing.stores
-        await self.listing.insist(caller, MODELS, key.namespace)
-        model = stores.models.get(key)
-        if model is None:
-            raise RefusalError(
-                404, f"no Model {key}", "it does not exist, or was deleted", "Look in the list of models."
-            )
+        model = await visible_model(self.listing, caller, key)
         versions = await self.listing.visible_in(caller, MODEL_VERSIONS, stores.versions, key.namespace)
         services = await self.listing.visible_in(caller, INFERENCES, stores.inferences, key.namespace)
-        own = [one for one in versions.objects if one.spec.model_name == key.name]
-        own.sort(key=lambda one: (one.metadata.creation_timestamp or EARLIEST, one.metadata.name), reverse=True)
-        served = _served(services.objects)
+        own = versions_of(key.name, versions.objects)
+        served = by_version(services.objects)
         users = _users(own, served).get(key, set())
         return ModelPage(
             model=_model_row(model, users),
@@ -67,18 +59,20 @@ class ModelPages:
     async def _version(self, caller: Caller, version: ShownVersion, served: Served) -> VersionRow:
         spec, status, meta = version.spec, version.status, version.metadata
         origin = spec.origin or Origin()
+        sees_job = await may_list_job(self.listing, caller, meta.namespace, origin)
         return VersionRow(
             name=meta.name,
-            state=STATES.get(status.image_build_phase or "", ""),
+            state=build_state(status),
             message=status.message[:LONGEST_MESSAGE],
             image=status.image,
             size=status.size,
             signed=status.signed,
             author=spec.created_by,
             parent=spec.parent,
-            job_kind=origin.job_kind,
-            job=origin.job_name,
-            job_there=await self._job_there(caller, meta.namespace, origin),
+            job_kind=origin.job_kind if sees_job else "",
+            job=origin.job_name if sees_job else "",
+            job_hidden=not sees_job,
+            job_there=sees_job and job_of(self.listing.stores, meta.namespace, origin) is not None,
             code_repository=without_credentials(origin.code_repository),
             code_revision=origin.code_revision,
             images=sorted(origin.trainer_images.values()),
@@ -86,15 +80,34 @@ class ModelPages:
             created=meta.creation_timestamp,
         )
 
-    async def _job_there(self, caller: Caller, namespace: str, origin: Origin) -> bool:
-        """Return whether the job of a version can be opened: not another one that has its name now."""
-        kind = origin.job_kind.lower()
-        if kind not in job_resources():
-            return False
-        if not await self.listing.rights.list_in(caller, job_resources()[kind].name, namespace):
-            return False
-        job = self.listing.stores.job(kind, ObjectKey(namespace, origin.job_name))
-        return job is not None and origin.job_uid in ("", job.metadata.uid)
+
+async def visible_model(listing: Listing, caller: Caller, key: ObjectKey) -> ShownModel:
+    """Return a model. One that the person may not see is refused alike, whether it exists or not."""
+    await listing.insist(caller, MODELS, key.namespace)
+    model = listing.stores.models.get(key)
+    if model is None:
+        raise RefusalError(404, f"no Model {key}", "it does not exist, or was deleted", "Look in the list of models.")
+    return model
+
+
+def versions_of(model: str, versions: Iterable[ShownVersion]) -> list[ShownVersion]:
+    """Return the versions of a model, newest first."""
+    own = [one for one in versions if one.spec.model_name == model]
+    return sorted(own, key=lambda one: (one.metadata.creation_timestamp or EARLIEST, one.metadata.name), reverse=True)
+
+
+async def may_list_job(listing: Listing, caller: Caller, namespace: str, origin: Origin) -> bool:
+    """Return whether a person may see the job of a version; true if none is stated."""
+    resource = job_resources().get(origin.job_kind.lower())
+    if resource is None:
+        return not origin.job_name
+    return await listing.rights.list_in(caller, resource.name, namespace)
+
+
+def job_of(stores: Stores, namespace: str, origin: Origin) -> RecordedJob | None:
+    """Return the job of a version, if it still exists: not another one that has its name now."""
+    job = stores.job(origin.job_kind.lower(), ObjectKey(namespace, origin.job_name))
+    return job if job is not None and origin.job_uid in ("", job.metadata.uid) else None
 
 
 def _users(versions: Iterable[ShownVersion], served: Served) -> dict[ObjectKey, set[str]]:
@@ -104,33 +117,6 @@ def _users(versions: Iterable[ShownVersion], served: Served) -> dict[ObjectKey, 
         key = version.metadata.key
         model = ObjectKey(key.namespace, version.spec.model_name)
         found.setdefault(model, set()).update(one.service for one in served.get(key, ()))
-    return found
-
-
-def _served(services: Iterable[ShownInference]) -> Served:
-    """Return which predictors run which versions."""
-    found: Served = {}
-    for service in services:
-        namespace, name = service.metadata.key
-        for one in service.status.predictor_statuses:
-            rollout = one.rollout
-            stepping = (
-                rollout is not None and rollout.candidate and rollout.phase in ("Starting", "Stepping", "Promoting")
-            )
-            if rollout is not None and stepping:
-                # The share that is known is that of both; how it is divided is on the page of the service.
-                versions = [(rollout.stable, False), (rollout.candidate, True)]
-            else:
-                versions = [(one.model_version, False)]
-            for version, canary in versions:
-                if version:
-                    serving = Serving(
-                        service=name,
-                        predictor=one.name,
-                        percent=None if stepping else one.traffic_percent,
-                        canary=canary,
-                    )
-                    found.setdefault(ObjectKey(namespace, version), []).append(serving)
     return found
 
 

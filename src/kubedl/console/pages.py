@@ -1,7 +1,7 @@
 """What the API answers, from cache and rights. No HTTP here."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import msgspec
@@ -13,7 +13,10 @@ from kubedl.console.cursor import Cursor
 from kubedl.console.feed import Feed
 from kubedl.console.history_source import NO_HISTORY, History
 from kubedl.console.kinds import PODS, ShownPod, job_resources
+from kubedl.console.lineage_pages import LineagePages
 from kubedl.console.listing import Listing
+from kubedl.console.measuring import Measuring, nobody
+from kubedl.console.metric_pages import MetricPages
 from kubedl.console.model_pages import ModelPages
 from kubedl.console.node_pages import NodePages
 from kubedl.console.past_pages import PastPages
@@ -41,6 +44,7 @@ class Pages:
     rights: Rights
     now: Callable[[], datetime]
     history: History = NO_HISTORY
+    measuring: Measuring = field(default_factory=nobody)
 
     @property
     def of_nodes(self) -> NodePages:
@@ -58,9 +62,19 @@ class Pages:
         return ModelPages(self.listing)
 
     @property
+    def of_lineage(self) -> LineagePages:
+        """Return the answers about where models come from."""
+        return LineagePages(self.listing, self.history)
+
+    @property
     def of_services(self) -> ServicePages:
         """Return the answers about services."""
         return ServicePages(self.listing)
+
+    @property
+    def of_metrics(self) -> MetricPages:
+        """Return the answers about the requests of services."""
+        return MetricPages(self.listing, self.measuring)
 
     @property
     def of_crons(self) -> CronPages:

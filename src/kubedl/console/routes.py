@@ -50,8 +50,15 @@ ROUTES: Mapping[str, Answer] = {
     "queues": lambda pages, caller, _: pages.of_queues.queues(caller),
     "models": lambda pages, caller, request: pages.of_models.models(caller, _text(request, "q")),
     "models/{namespace}/{name}": lambda pages, caller, request: pages.of_models.model(caller, key_of(request)),
+    "models/{namespace}/{name}/lineage": lambda pages, caller, request: pages.of_lineage.lineage(
+        caller, key_of(request), _text(request, "v"), whole=_text(request, "all") == "1"
+    ),
     "services": lambda pages, caller, request: pages.of_services.services(caller, _text(request, "q")),
     "services/{namespace}/{name}": lambda pages, caller, request: pages.of_services.service(caller, key_of(request)),
+    "services/{namespace}/{name}/metrics": lambda pages, caller, request: pages.of_metrics.service(
+        caller, key_of(request)
+    ),
+    "service-metrics": lambda pages, caller, request: pages.of_metrics.services(caller, _text(request, "q")),
     "crons": lambda pages, caller, request: pages.of_crons.crons(caller, _text(request, "q")),
     "crons/{namespace}/{name}": lambda pages, caller, request: pages.of_crons.cron(caller, key_of(request)),
     "cost": lambda pages, caller, request: pages.of_costs.cost(caller, _text(request, "days"), _text(request, "ns")),

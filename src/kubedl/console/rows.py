@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
+from kubedl.api.model import ModelVersionStatus
 from kubedl.api.training import GROUP
 from kubedl.console.kinds import ShownPod
 from kubedl.console.usage import summed
@@ -15,6 +16,7 @@ from kubedl.training.pod_diagnostics import diagnose
 
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 REPLICA_TYPE, REPLICA_INDEX = f"{GROUP}/replica-type", f"{GROUP}/replica-index"
+BUILD_STATES = {"ImageBuilding": "Building", "ImageBuildFailed": "Failed", "ImageBuildSucceeded": "Built"}
 LONGEST_MESSAGE = 512  # characters in a list; the page has all of it
 EARLIEST = datetime.min.replace(tzinfo=UTC)
 
@@ -41,6 +43,11 @@ def job_row(kind: str, job: RecordedJob, longest: int = LONGEST_MESSAGE) -> JobR
         started=status.start_time,
         finished=status.completion_time,
     )
+
+
+def build_state(status: ModelVersionStatus) -> str:
+    """Return how far the image of a version is: Building, Built, Failed; empty if it was not begun."""
+    return BUILD_STATES.get(status.image_build_phase or "", "")
 
 
 def condition_rows(job: RecordedJob) -> list[Condition]:

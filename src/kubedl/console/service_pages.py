@@ -10,7 +10,8 @@ from kubedl.console.object_kinds import INFERENCES, MODEL_VERSIONS, ShownInferen
 from kubedl.console.people import Caller
 from kubedl.console.problems import RefusalError
 from kubedl.console.rows import LONGEST_MESSAGE
-from kubedl.console.wire_models import PredictorRow, RolloutRow, ServiceList, ServiceRow, StepRow
+from kubedl.console.served import runs
+from kubedl.console.wire_models import PredictorRow, RolloutRow, ServiceList, ServiceRow, StepRow, VersionShare
 from kubedl.history.observed import RecordedPredictor
 from kubedl.kube.types.meta import ObjectKey
 
@@ -60,22 +61,32 @@ class ServicePages:
             message=ready.message[:LONGEST_MESSAGE] if ready is not None else "",
             endpoint=status.inference_endpoint,
             predictors=[
-                self._predictor(meta.namespace, one, said.get(one.name), names_models=names_models)
-                for one in spec.predictors
+                self._predictor(service, one, said.get(one.name), names_models=names_models) for one in spec.predictors
             ],
             steps=[StepRow(weight=one.weight, pause=one.pause) for one in spec.rollout.steps] if spec.rollout else (),
             created=meta.creation_timestamp,
         )
 
     def _predictor(
-        self, namespace: str, wanted: RecordedPredictor, said: PredictorStatus | None, *, names_models: bool
+        self,
+        service: ShownInference,
+        wanted: RecordedPredictor,
+        said: PredictorStatus | None,
+        *,
+        names_models: bool,
     ) -> PredictorRow:
         name = said.model_version if said is not None and said.model_version else wanted.model_version
-        version = self.listing.stores.versions.get(ObjectKey(namespace, name)) if names_models else None
+
+        def model_of(version: str) -> str:
+            key = ObjectKey(service.metadata.namespace, version)
+            found = self.listing.stores.versions.get(key) if names_models else None
+            return found.spec.model_name if found is not None else ""
+
+        shares = runs(said, service.spec.rollout) if said is not None else ()
         return PredictorRow(
             name=wanted.name,
             model_version=name,
-            model=version.spec.model_name if version is not None else "",
+            model=model_of(name),
             replicas=said.replicas if said is not None else 0,
             ready=said.ready_replicas if said is not None else 0,
             weight=wanted.traffic_weight,
@@ -83,6 +94,10 @@ class ServicePages:
             reason=said.reason if said is not None else "",
             message=said.message[:LONGEST_MESSAGE] if said is not None else "",
             rollout=_rollout(said.rollout) if said is not None and said.rollout is not None else None,
+            runs=[
+                VersionShare(version=one.version, model=model_of(one.version), percent=one.percent, canary=one.canary)
+                for one in shares
+            ],
         )
 
 

@@ -18,6 +18,8 @@ from kubedl.console.wire_history import (
     Receipt,
     ReceiptLine,
 )
+from kubedl.console.wire_lineage import LineageEdge, LineageNode, LineagePage
+from kubedl.console.wire_metrics import Figures, JudgedRow, MetricsList, MetricsRow, ServiceMetrics
 from kubedl.console.wire_models import (
     ModelList,
     ModelPage,
@@ -29,6 +31,7 @@ from kubedl.console.wire_models import (
     Serving,
     StepRow,
     VersionRow,
+    VersionShare,
 )
 from kubedl.console.wire_nodes import Capacity, Holder, NodeList, NodePage, NodePod, NodeRow, NodeStateRow, Share
 from kubedl.console.wire_queues import ClusterQueueRow, LocalQueueRow, QueueList, Quota, WaitingRow
@@ -182,11 +185,20 @@ ANSWERS: tuple[type[msgspec.Struct], ...] = (
     ModelList,
     VersionRow,
     ModelPage,
+    LineageNode,
+    LineageEdge,
+    LineagePage,
     RolloutRow,
+    VersionShare,
     PredictorRow,
     StepRow,
     ServiceRow,
     ServiceList,
+    Figures,
+    MetricsRow,
+    JudgedRow,
+    ServiceMetrics,
+    MetricsList,
     RunRow,
     CronRow,
     CronList,

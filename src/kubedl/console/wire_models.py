@@ -11,7 +11,7 @@ class Serving(Wire, frozen=True):
 
     service: str
     predictor: str
-    percent: int | None  # of the service's traffic, now; null: it shares the predictor with another version
+    percent: int | None  # of the service's traffic; null: not known, while a canary takes over
     canary: bool
 
 
@@ -49,6 +49,7 @@ class VersionRow(Wire, frozen=True):
     parent: str  # the model image that the training started from
     job_kind: str
     job: str
+    job_hidden: bool  # there may be one, which the caller may not list
     job_there: bool  # the job still exists, and the caller may list it
     code_repository: str
     code_revision: str
@@ -79,6 +80,15 @@ class RolloutRow(Wire, frozen=True):
     message: str
 
 
+class VersionShare(Wire, frozen=True):
+    """A version that a predictor runs."""
+
+    version: str
+    model: str  # the Model of that version; empty: not known, or the caller may not list it
+    percent: int | None  # of the service's traffic; null: not known
+    canary: bool
+
+
 class PredictorRow(Wire, frozen=True):
     """A predictor of a service."""
 
@@ -92,6 +102,7 @@ class PredictorRow(Wire, frozen=True):
     reason: str
     message: str
     rollout: RolloutRow | None
+    runs: Sequence[VersionShare]  # two during a rollout; none if the operator has not said it
 
 
 class StepRow(Wire, frozen=True):

@@ -18,6 +18,7 @@ from functools import partial
 import structlog
 
 from kubedl.cli.release import VERSION
+from kubedl.console import measuring
 from kubedl.console.access import Access, LocalAccess, ProxyAccess, TokenAccess
 from kubedl.console.assets import Assets
 from kubedl.console.cache import Cache
@@ -25,6 +26,7 @@ from kubedl.console.feed import Feed
 from kubedl.console.history_source import History, opened
 from kubedl.console.journal import Journal
 from kubedl.console.kinds import FOLLOWED, PODS, job_resources
+from kubedl.console.measuring import Measuring
 from kubedl.console.pages import Pages
 from kubedl.console.people import Caller
 from kubedl.console.reviews import TokenReviews, access_review, own_access_review, who_am_i
@@ -82,6 +84,15 @@ def parser() -> argparse.ArgumentParser:
         "KUBEDL_HISTORY_DATABASE (default: KUBEDL_HISTORY_CLUSTER, or kubedl)",
     )
     parser.add_argument(
+        "--prometheus", default="", help="URL of the Prometheus with the gateway's metrics (default: none is asked)"
+    )
+    parser.add_argument(
+        "--analysis-queries",
+        default="",
+        metavar="{traefik,istio,FILE}",
+        help="PromQL queries about a version, as of the operator (default: traefik)",
+    )
+    parser.add_argument(
         "--session-key-file",
         default="",
         help="file with 32 bytes as base64 that encrypt sign-ins of mode token (default: a new key for each process)",
@@ -124,8 +135,8 @@ async def _shared(options: argparse.Namespace, identity: Credentials, client: Cl
     if options.mode == "token":
         access = TokenAccess(reviews, server, Seal(key_from(options.session_key_file), time.time), Tries(clock))
     cache = Cache(client, options.namespace)
-    async with opened(options.history_cluster, options.namespace) as history:
-        console = _console(options, cache, access, access_review(client), history)
+    async with _asked(options, options.namespace) as asked:
+        console = _console(options, cache, access, access_review(client), asked)
         async with serve(console, options.address) as address, _health(options.health_address, cache, metrics):
             log.info("started", address=address, mode=options.mode, built=console.assets.built, pid=os.getpid())
             await cache.run()
@@ -139,8 +150,8 @@ async def _local(options: argparse.Namespace, identity: Credentials, client: Cli
     code = OneTimeCode()
     access = LocalAccess(caller, code, f"kubedl-local-{secrets.token_hex(4)}")
     async with (
-        opened(options.history_cluster, namespace) as history,
-        serve(_console(options, cache, access, own_access_review, history), options.address) as address,
+        _asked(options, namespace) as asked,
+        serve(_console(options, cache, access, own_access_review, asked), options.address) as address,
     ):
         if not address.startswith(("127.0.0.1:", "localhost:", "[::1]:")):
             raise CredentialsError(f"mode local serves this machine only, not {address}; use --address 127.0.0.1:PORT")
@@ -151,10 +162,22 @@ async def _local(options: argparse.Namespace, identity: Credentials, client: Cli
         await cache.run()
 
 
-def _console(options: argparse.Namespace, cache: Cache, access: Access, review: Review, history: History) -> Console:
+@asynccontextmanager
+async def _asked(options: argparse.Namespace, namespace: str) -> AsyncIterator[tuple[History, Measuring]]:
+    """Yield who is asked beside the API server: the history, and a Prometheus."""
+    async with (
+        opened(options.history_cluster, namespace) as history,
+        measuring.opened(options.prometheus, options.analysis_queries) as measured,
+    ):
+        yield history, measured
+
+
+def _console(
+    options: argparse.Namespace, cache: Cache, access: Access, review: Review, asked: tuple[History, Measuring]
+) -> Console:
     clock = asyncio.get_running_loop().time
     feed, rights = Feed(cache.stores, Journal(clock)), Rights(review, clock, _rights_seconds(options))
-    pages = Pages(cache.stores, feed, rights, partial(datetime.now, UTC), history)
+    pages = Pages(cache.stores, feed, rights, partial(datetime.now, UTC), *asked)
     local = access.mode == "local"
     return Console(access, pages, Assets(), cache.silent_seconds, options.cluster, VERSION, loopback_only=local)
 

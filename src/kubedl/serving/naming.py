@@ -23,7 +23,12 @@ HTTP, GRPC = 8080, 9000  # ports of every predictor's Service
 
 def predictor_name(inference: Inference, predictor: str, track: str = STABLE) -> str:
     """Return the name of all objects of a predictor."""
-    return f"{inference.metadata.name}-{predictor}{NEXT if track == CANDIDATE else ''}"
+    return name_of(inference.metadata.name, predictor, track)
+
+
+def name_of(inference: str, predictor: str, track: str = STABLE) -> str:
+    """Return the name of all objects of a predictor, by the name of its Inference."""
+    return f"{inference}-{predictor}{NEXT if track == CANDIDATE else ''}"
 
 
 def predictor_labels(inference: Inference, predictor: str, track: str = STABLE) -> dict[str, str]:

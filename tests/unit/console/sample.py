@@ -2,16 +2,17 @@
 
 from typing import Any
 
-from kubedl.console.object_kinds import CRONS, INFERENCES
+from kubedl.console.object_kinds import CRONS, INFERENCES, MODEL_VERSIONS, MODELS
 from kubedl.console.queue_kinds import CLUSTER_QUEUES, LOCAL_QUEUES, WORKLOADS
 from tests.unit.console.sample_objects import HOSTILE, OBJECTS, VERSION, ago, put_objects
 from tests.unit.console.world import JOBS, World
 
 
 def sample_world() -> World:
-    """Return it. Ada sees everything but the namespace secret; Ben sees jobs of vision alone."""
+    """Return it. Ada sees everything but the namespace secret, Ben jobs of vision alone, Cara versions of nlp."""
     world = World()
-    world.reviewer.tokens |= {"token-of-ada": "ada", "token-of-ben": "ben"}
+    world.reviewer.tokens |= {"token-of-ada": "ada", "token-of-ben": "ben", "token-of-cara": "cara"}
+    world.reviewer.allow("cara", "nlp", MODELS.name, MODEL_VERSIONS.name)
     world.reviewer.allow("ada", "", "nodes")
     for namespace in ("nlp", "vision", "research", "kube-system"):
         world.reviewer.allow("ada", namespace)
@@ -111,6 +112,8 @@ def _job(
     (namespace, name, user), (gpus, replicas) = whose, size
     requests = {"cpu": "3", "memory": "24Gi", **({"nvidia.com/gpu": gpus} if gpus else {})}
     template = {"spec": {"containers": [{"name": "pytorch", "resources": {"requests": requests}}]}}
-    spec = {"pytorchReplicaSpecs": {"Worker": {"replicas": replicas, "template": template}}}
+    spec: dict[str, Any] = {"pytorchReplicaSpecs": {"Worker": {"replicas": replicas, "template": template}}}
+    if name == "llama3-8b-dpo":
+        spec["cacheBackend"] = {"name": "mix", "dataset": {"dataSources": [{"location": "s3://data/preferences/v3"}]}}
     metadata = {"creationTimestamp": ago(minutes=minutes), "annotations": {"kubedl.io/user": user}}
     return world.put_whole_job(namespace, name, metadata, spec, status)

@@ -24,8 +24,9 @@ def ahead(**length: float) -> str:
 def put_objects(world: World) -> None:
     """Add them, some in the namespace secret."""
     _model(world, "nlp", "llama3-8b-sft", "Support assistant, instruction-tuned", 3)
-    _model(world, "vision", "vit-g14", HOSTILE, 1)
+    _model(world, "vision", "vit-g14", HOSTILE, 9)
     _model(world, "secret", "model-of-others", "", 1)
+    _model(world, "research", "tabular", "Baseline, not trained yet", 0)
     _services(world)
     _cron(world, "nlp", "dlrm-daily", "Scheduled", "")
     _cron(world, "vision", "nightly-eval", "RunMissed", "the run of 03:00 was not started within 600 seconds")
@@ -38,9 +39,11 @@ def _model(world: World, namespace: str, name: str, description: str, versions: 
     metadata = {"creationTimestamp": ago(days=40)}
     world.put(MODELS, namespace, name, metadata=metadata, spec={"description": description}, status=status)
     for number in range(1, versions + 1):
+        job = "llama3-8b-dpo" if (name, number) == ("llama3-8b-sft", versions) else f"{name}-{number}"
         origin = {
             "jobKind": "PyTorchJob",
-            "jobName": "llama3-8b-dpo" if number == versions else f"{name}-{number}",
+            "jobName": job,
+            "jobUid": f"uid-{namespace}-{job}",
             "codeRepository": "https://user:password@git.example/nlp/sft.git",
             "codeRevision": f"41c8e02{number}",
             "trainerImages": {"trainer": f"hub.example/torch@sha256:{'9f' * 32}"},
@@ -57,14 +60,14 @@ def _model(world: World, namespace: str, name: str, description: str, versions: 
             namespace,
             f"{name}-v{number}",
             metadata={"creationTimestamp": ago(days=30 - number)},
-            spec={
-                "modelName": name,
-                "createdBy": "mei.lin",
-                "parent": f"hub.example/llama3-8b@sha256:{'51' * 32}",
-                "origin": origin,
-            },
-            status=failed if number == 1 and versions > 1 else built,
+            spec={"modelName": name, "createdBy": "mei.lin", "parent": _parent(name, number), "origin": origin},
+            status=failed if (name, number) == ("llama3-8b-sft", 1) else built,
         )
+
+
+def _parent(name: str, number: int) -> str:
+    """The third version began with the second; the others with an image from elsewhere."""
+    return f"hub.example/{name}@sha256:{'b2' * 32}" if number == 3 else f"hub.example/llama3-8b@sha256:{'51' * 32}"
 
 
 def _services(world: World) -> None:
@@ -82,7 +85,7 @@ def _services(world: World) -> None:
         world,
         ("nlp", "support-chat", "vLLM"),
         [_said("main", "llama3-8b-sft-v3", 100, rollout=rollout)],
-        {"rollout": {"steps": steps}},
+        {"rollout": {"steps": steps, "analysis": {"errorRate": 1, "p99": 1800, "minRequests": 1000}}},
     )
     _service(
         world,

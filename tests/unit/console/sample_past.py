@@ -19,6 +19,17 @@ BERT = PastJob(
     event="PyTorchJob nlp/bert-large-v7 has succeeded",
     message="all 1 replicas succeeded",
 )
+TRAINED = PastJob(  # the job of a version in sample_objects
+    "nlp",
+    "llama3-8b-sft-2",
+    NOW - timedelta(days=9),
+    ran=timedelta(hours=3, minutes=18),
+    user="mei.lin",
+    queue="gpus",
+    gpus=16,
+    data="s3://data/instruct-mix/v11",
+    uid="uid-nlp-llama3-8b-sft-2",
+)
 _TEAMS = (
     ("nlp", "mei.lin", "gpus"),
     ("vision", "tomas.k", "gpus"),
@@ -47,4 +58,4 @@ def sample_past() -> tuple[PastJob, ...]:
     hostile = PastJob(
         "research", "hostile", NOW - timedelta(hours=3), state="Failed", user=HOSTILE, message=HOSTILE, node="node-2"
     )
-    return (BERT, hostile, *runs)
+    return (BERT, TRAINED, hostile, *runs)

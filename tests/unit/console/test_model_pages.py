@@ -68,7 +68,7 @@ async def test_a_version_says_what_it_is_made_from_and_who_serves_it(world: Worl
     assert (new.job, new.code_repository, new.code_revision) == ("bert-2", "https://git.example/nlp.git", "41c8e02")
     assert (list(new.images), new.parent) == (["train@sha256:b"], "hub/base@sha256:c")
     assert [(one.service, one.predictor, one.canary) for one in new.serving] == [("chat", "main", True)]
-    assert [(one.service, one.canary, one.percent) for one in old.serving] == [("chat", False, None)]
+    assert [(one.service, one.canary, one.percent) for one in old.serving] == [("chat", False, 0)]
     assert (page.model.latest, page.model.served_by, page.missing) == ("bert-2", ["chat"], [])
 
 

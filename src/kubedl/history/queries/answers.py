@@ -128,6 +128,14 @@ class Lineage(Answer, frozen=True):
     images: tuple[str, ...]  # of the job's containers
 
 
+class Trained(Answer, frozen=True):
+    """A job that made a version of a model. What was never recorded is None."""
+
+    job: JobSummary
+    code: dict[str, Any] | None
+    data: dict[str, Any] | None
+
+
 class ReceiptRecord(Answer, frozen=True):
     """What a job used and cost. Costs are millionths of the currency; without a price book, zero of none."""
 

@@ -1,12 +1,18 @@
 """Where a model comes from: version, job, code, data, images."""
 
-from sqlalchemy import select
+from collections.abc import Collection
+from typing import Any
+
+from sqlalchemy import and_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from kubedl.api.model import MODEL_VERSIONS
-from kubedl.history.queries.answers import JobDetail, Lineage, ObjectRecord
+from kubedl.history.queries.answers import JobDetail, JobSummary, Lineage, ObjectRecord, Trained
 from kubedl.history.queries.jobs import answers, get_job
-from kubedl.history.tables import objects
+from kubedl.history.queries.scope import Scope
+from kubedl.history.tables import job_bodies, jobs, objects
+
+MOST_JOBS = 500
 
 
 async def find_object(
@@ -32,14 +38,34 @@ async def lineage(connection: AsyncConnection, cluster: str, namespace: str, ver
     return Lineage(
         version=found,
         job=job.job if job is not None else None,
-        code=code if any(code.values()) else _spec(job, "codeSource"),
-        data=_spec(job, "cacheBackend"),
+        code=code if any(code.values()) else _spec(job.body if job is not None else {}, "codeSource"),
+        data=_spec(job.body if job is not None else {}, "cacheBackend"),
         images=tuple(sorted(origin.get("trainerImages", {}).values())) or _images(job),
     )
 
 
-def _spec(job: JobDetail | None, field: str) -> dict[str, object] | None:
-    found = job.body.get("spec", {}).get(field) if job is not None else None
+async def trained(
+    connection: AsyncConnection, cluster: str, uids: Collection[str], scope: Scope
+) -> tuple[Trained, ...]:
+    """Return jobs by their uids, with the code and data that they used: those that the caller may see."""
+    same = and_(
+        job_bodies.c.cluster == jobs.c.cluster, job_bodies.c.uid == jobs.c.uid, job_bodies.c.created == jobs.c.created
+    )
+    query = select(jobs, job_bodies.c.body).outerjoin(job_bodies, same)
+    query = query.where(
+        jobs.c.cluster == cluster,
+        jobs.c.uid.in_(sorted(uids)[:MOST_JOBS]),
+        scope.condition(jobs.c.kind, jobs.c.namespace),
+    )
+    rows = (await connection.execute(query)).all()
+    return tuple(
+        Trained(job=job, code=_spec(row.body or {}, "codeSource"), data=_spec(row.body or {}, "cacheBackend"))
+        for job, row in zip(answers(rows, JobSummary), rows, strict=True)
+    )
+
+
+def _spec(body: dict[str, Any], field: str) -> dict[str, object] | None:
+    found = body.get("spec", {}).get(field)
     return found if isinstance(found, dict) else None
 
 

@@ -4,7 +4,7 @@ Both the whole step and the last minutes are evaluated: in a step of hours, an o
 requests for a long time. The last minutes are evaluated repeatedly, so they fail only if the excess is significant.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from math import sqrt
 from typing import Literal
@@ -34,6 +34,8 @@ class Metrics:
     failures: int
     p99: timedelta | None = None  # None if unknown; infinite if above the largest histogram bucket
     recent: "Metrics | None" = None  # of the last minutes; None if the step is shorter
+    # False: nothing was ever counted, so that nobody can tell no requests from no metrics. Both judge alike.
+    counted: bool = field(default=True, compare=False)
 
 
 @dataclass(frozen=True)

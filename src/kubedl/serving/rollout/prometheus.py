@@ -50,7 +50,7 @@ class Prometheus:
         texts = self._queries.about(target, since, now)
         requests, errors, p99 = await asyncio.gather(*(self._number(text, now) for text in texts))
         total = round(requests or 0)
-        return Metrics(total, min(round(errors or 0), total), _time(p99))
+        return Metrics(total, min(round(errors or 0), total), _time(p99), counted=requests is not None)
 
     async def _number(self, query: str, now: datetime) -> float | None:
         params = {"query": query, "time": f"{now.timestamp():.3f}"}

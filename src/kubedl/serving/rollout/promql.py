@@ -42,6 +42,11 @@ class Queries:
     errors: str
     p99: str  # in seconds
 
+    @property
+    def by_backend(self) -> bool:
+        """Whether a Service is known by Traefik's name alone, which Services of two namespaces may have in common."""
+        return any("backend" in Template(one).get_identifiers() for one in (self.requests, self.errors, self.p99))
+
     def about(self, target: Target, since: datetime, now: datetime) -> Iterator[str]:
         """Return the queries, in this order."""
         variables = {

@@ -1,0 +1,154 @@
+"""What the API answers about the requests of services: rate, failures, latency, and how a canary is judged."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from kubedl.api.inference import PredictorStatus
+from kubedl.console.listing import Listing
+from kubedl.console.measuring import Answer, Measuring, Question
+from kubedl.console.object_kinds import INFERENCES, ShownInference
+from kubedl.console.people import Caller
+from kubedl.console.served import runs
+from kubedl.console.service_pages import ServicePages
+from kubedl.console.wire_metrics import Figures, JudgedRow, MetricsList, MetricsRow, ServiceMetrics
+from kubedl.kube.types.meta import ObjectKey
+from kubedl.serving.naming import CANDIDATE, HTTP, STABLE, name_of
+from kubedl.serving.predictor_plan import strategy_of
+from kubedl.serving.rollout.analysis import WINDOW, AnalysisResult, Metrics, Thresholds, evaluate
+from kubedl.serving.rollout.promql import Target
+
+MOST_SERVICES = 50  # of a list
+NOTHING_COUNTED = "the gateway has counted no request of it"
+NOT_ALONE = "the gateway has one name for this Service and for one of another namespace"
+Answers = Mapping[Question, Answer]
+
+
+@dataclass(frozen=True)
+class MetricPages:
+    """Answers for one caller at a time."""
+
+    listing: Listing
+    measuring: Measuring
+
+    async def services(self, caller: Caller, search: str) -> MetricsList:
+        """Return the last minutes of the first services of a list."""
+        listed = await self.listing.visible(caller, INFERENCES, self.listing.stores.inferences)
+        found, more = listed.named(search)
+        few = found[:MOST_SERVICES]
+        return await self._answer(few, left_out=len(found) - len(few) + more, judging=False)
+
+    async def service(self, caller: Caller, key: ObjectKey) -> MetricsList:
+        """Return the last minutes of one service, and how its canaries are judged."""
+        return await self._answer([await ServicePages(self.listing).visible(caller, key)], left_out=0, judging=True)
+
+    async def _answer(self, services: Sequence[ShownInference], *, left_out: int, judging: bool) -> MetricsList:
+        if self.measuring.source is None:
+            return MetricsList(problem=self.measuring.problem, services=(), left_out=0)
+        shared = _shared(self.listing.stores.inferences) if self.measuring.by_backend else frozenset()
+        questions = [one for service in services for one in _questions(service, judging=judging)]
+        answers: dict[Question, Answer] = dict.fromkeys(questions, NOT_ALONE)
+        alone = [one for one in questions if one.target.backend not in shared]
+        answers |= await self.measuring.about(alone)
+        return MetricsList(
+            problem="",
+            services=[self._service(one, answers, judging=judging) for one in services],
+            left_out=left_out,
+        )
+
+    def _service(self, service: ShownInference, answers: Answers, *, judging: bool) -> ServiceMetrics:
+        rows = [
+            _row(one.name, run.version, run.canary, answers[Question(_target(service, one.name, canary=run.canary))])
+            for one in service.status.predictor_statuses
+            for run in runs(one, service.spec.rollout)
+        ]
+        judged = [self._judged(service, one, answers) for one in _tried(service)] if judging else []
+        namespace, name = service.metadata.key
+        return ServiceMetrics(
+            namespace=namespace, name=name, rows=rows, judged=[one for one in judged if one is not None]
+        )
+
+    def _judged(self, service: ShownInference, one: PredictorStatus, answers: Answers) -> JudgedRow | None:
+        bounds, question = _bounds(service), _judging(service, one)
+        if bounds is None or question is None or question.since is None:
+            return None
+        answer = answers[question]
+        result = (
+            evaluate(bounds, answer) if isinstance(answer, Metrics) else AnalysisResult("Unknown", "NoMetrics", answer)
+        )
+        known = isinstance(answer, Metrics) and answer.counted
+        return JudgedRow(
+            predictor=one.name,
+            version=one.rollout.candidate if one.rollout is not None else "",
+            figures=_figures(answer, self.measuring.now() - question.since) if isinstance(answer, Metrics) and known else None,
+            outcome=result.outcome,
+            reason=result.reason,
+            message=result.message,
+            most_error_rate=bounds.error_rate,
+            most_p99_seconds=bounds.p99.total_seconds() if bounds.p99 is not None else None,
+            least_requests=bounds.min_requests,
+        )
+
+
+def _row(predictor: str, version: str, canary: bool, answer: Answer) -> MetricsRow:
+    known = _figures(answer, WINDOW) if isinstance(answer, Metrics) and answer.counted else None
+    why = answer if isinstance(answer, str) else "" if answer.counted else NOTHING_COUNTED
+    return MetricsRow(predictor=predictor, version=version, canary=canary, figures=known, reason=why)
+
+
+def _figures(metrics: Metrics, length: timedelta) -> Figures:
+    p99 = metrics.p99
+    return Figures(
+        requests=metrics.requests,
+        failures=metrics.failures,
+        seconds=max(1, round(length.total_seconds())),
+        p99_seconds=p99.total_seconds() if p99 is not None and p99 != timedelta.max else None,
+    )
+
+
+def _questions(service: ShownInference, *, judging: bool) -> Iterator[Question]:
+    for one in service.status.predictor_statuses:
+        for run in runs(one, service.spec.rollout):
+            yield Question(_target(service, one.name, canary=run.canary))
+    for one in _tried(service) if judging else ():
+        question = _judging(service, one)
+        if question is not None:
+            yield question
+
+
+def _tried(service: ShownInference) -> Iterable[PredictorStatus]:
+    """Return the predictors whose canary is in a step."""
+    said = service.status.predictor_statuses
+    return [one for one in said if one.rollout is not None and one.rollout.phase == "Stepping"]
+
+
+def _judging(service: ShownInference, one: PredictorStatus) -> Question | None:
+    """Return what the operator asks about a canary: since its step began."""
+    rollout = one.rollout
+    since = (rollout.step_since or rollout.since) if rollout is not None else None
+    if since is None or _bounds(service) is None:
+        return None
+    return Question(_target(service, one.name, canary=True), since)
+
+
+def _bounds(service: ShownInference) -> Thresholds | None:
+    strategy = strategy_of(service.spec.rollout)
+    return strategy.bounds if strategy is not None else None
+
+
+def _target(service: ShownInference, predictor: str, *, canary: bool) -> Target:
+    namespace, name = service.metadata.key
+    return Target(namespace, name_of(name, predictor, CANDIDATE if canary else STABLE), HTTP)
+
+
+def _shared(services: Iterable[ShownInference]) -> frozenset[str]:
+    """Return Traefik's names that belong to more than one Service: their figures would be those of others too."""
+    targets = {
+        _target(service, one.name, canary=canary)
+        for service in services
+        for one in service.spec.predictors
+        for canary in (False, True)
+    }
+    counted = Counter(target.backend for target in targets)
+    return frozenset(name for name, count in counted.items() if count > 1)
