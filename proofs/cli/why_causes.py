@@ -80,7 +80,7 @@ def _asked(asker: Asker, world: World, situations: Sequence[Situation]) -> dict[
     times: list[float] = []
     for one in situations:
         namespace = world.spaces[one.space] if one.space else world.namespace
-        _await_sign(world, one, namespace)
+        await_sign(world, one, namespace)
         found, passed = asker.why(one, namespace)
         times.append(passed)
         seen, _ = asker.why(one, namespace, "--as", READER)
@@ -100,7 +100,8 @@ def _asked(asker: Asker, world: World, situations: Sequence[Situation]) -> dict[
     }
 
 
-def _await_sign(world: World, situation: Situation, namespace: str) -> None:
+def await_sign(world: World, situation: Situation, namespace: str) -> None:
+    """Wait until the cluster has come so far that the cause can be named."""
     path = f"/apis/{situation.group}/namespaces/{namespace}/{situation.kind}/{situation.object}"
 
     def has_sign() -> bool:

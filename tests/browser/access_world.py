@@ -16,6 +16,7 @@ from kubedl.history.observed import RecordedCondition
 from kubedl.history.observed_pods import EVENTS
 from kubedl.kube import codec
 from kubedl.kube.credentials import Credentials
+from kubedl.kube.types.meta import ObjectKey
 from tests.unit.console.sample import sample_world
 from tests.unit.console.sample_metrics import put_metrics
 from tests.unit.console.sample_objects import ago
@@ -44,7 +45,7 @@ async def serving() -> AsyncIterator[str]:
     _history(world, "nlp", "bert-large-pretrain", "Running", "")
     namespace, name = FAILED
     world.put_pod(namespace, f"{name}-worker-3", f"uid-{namespace}-{name}", phase="Failed")
-    async with _logs() as server:
+    async with _api_server(world) as server:
         access = TokenAccess(world.reviews, Credentials(server, None), Seal(KEY, world.clock), Tries(world.clock))
         async with serve(world.console(access), "127.0.0.1:0") as address:
             yield f"http://{address}"
@@ -75,8 +76,8 @@ def _condition(kind: str, message: str) -> RecordedCondition:
 
 
 @asynccontextmanager
-async def _logs() -> AsyncIterator[str]:
-    """An API server that has nothing but the same log for every container."""
+async def _api_server(world: World) -> AsyncIterator[str]:
+    """An API server that has the jobs, the same log for every container, and nothing else."""
 
     ended = asyncio.Event()
 
@@ -88,7 +89,13 @@ async def _logs() -> AsyncIterator[str]:
         await ended.wait()  # the containers are still running
         return answer
 
+    async def job(request: web.Request) -> web.Response:
+        key = ObjectKey(request.match_info["namespace"], request.match_info["name"])
+        found = next(one for one in world.stores.jobs["pytorchjob"] if one.metadata.key == key)
+        return web.Response(body=codec.encode(found), content_type="application/json")
+
     application = web.Application()
+    application.router.add_get("/apis/training.kubedl.io/v1alpha1/namespaces/{namespace}/pytorchjobs/{name}", job)
     application.router.add_get("/api/v1/namespaces/{namespace}/pods/{name}/log", log)
     runner = web.AppRunner(application)
     await runner.setup()

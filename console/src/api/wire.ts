@@ -89,6 +89,29 @@ export interface JobPage {
   readonly missing: readonly Missing[];
 }
 
+/** What supports the answer. */
+export interface WhyFact {
+  readonly label: string;
+  readonly text: string;
+}
+
+/** What helps. */
+export interface WhyTry {
+  readonly command: string;
+  readonly effect: string;
+  readonly by: string;
+}
+
+/** Why a job waits, failed or is slow: what `kubedl why` prints. */
+export interface WhyPage {
+  readonly first: string;
+  readonly rule: string;
+  readonly known: boolean;
+  readonly facts: readonly WhyFact[];
+  readonly tries: readonly WhyTry[];
+  readonly unread: readonly string[];
+}
+
 /** Who is signed in, and how people sign in. */
 export interface Session {
   readonly mode: string;

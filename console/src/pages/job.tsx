@@ -10,9 +10,9 @@ import { Ready } from "../parts/ready";
 import { State } from "../parts/state";
 import { panelOf, Tabs } from "../parts/tabs";
 import { Notice, Trouble } from "../parts/trouble";
+import { Why } from "../parts/why";
 import { useNow } from "../session";
 import { elapsed, figure, moment } from "../text/format";
-import { look } from "../text/states";
 
 const TABS = [
   { id: "log", title: "Pods and log" },
@@ -74,12 +74,7 @@ export function Job() {
         </div>
       ) : null}
       <Facts page={data} now={now} />
-      {data.job.message !== "" ? (
-        <div className={`card why tone-edge-${look(data.job.state).tone}`}>
-          <b>{data.reason || "Message"}</b>
-          <span>{data.job.message}</span>
-        </div>
-      ) : null}
+      <Why page={data} />
       <div className="card">
         <Tabs
           label="Parts of the job"

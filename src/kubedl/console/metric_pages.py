@@ -81,7 +81,9 @@ class MetricPages:
         return JudgedRow(
             predictor=one.name,
             version=one.rollout.candidate if one.rollout is not None else "",
-            figures=_figures(answer, self.measuring.now() - question.since) if isinstance(answer, Metrics) and known else None,
+            figures=_figures(answer, self.measuring.now() - question.since)
+            if isinstance(answer, Metrics) and known
+            else None,
             outcome=result.outcome,
             reason=result.reason,
             message=result.message,

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
+from time import monotonic
 
 import msgspec
 
@@ -10,6 +11,7 @@ from kubedl.console.cache import Stores
 from kubedl.console.cost_pages import CostPages
 from kubedl.console.cron_pages import CronPages
 from kubedl.console.cursor import Cursor
+from kubedl.console.explaining import Explaining
 from kubedl.console.feed import Feed
 from kubedl.console.history_source import NO_HISTORY, History
 from kubedl.console.kinds import PODS, ShownPod, job_resources
@@ -28,6 +30,7 @@ from kubedl.console.rows import condition_rows, event_rows, job_row, pod_rows
 from kubedl.console.service_pages import ServicePages
 from kubedl.console.wire import JobList, JobPage
 from kubedl.console.wire_base import Missing
+from kubedl.console.wire_why import WhyPage
 from kubedl.history.observed import RecordedJob
 from kubedl.history.observed_pods import EVENTS
 from kubedl.kube.types.meta import ObjectKey
@@ -45,6 +48,7 @@ class Pages:
     now: Callable[[], datetime]
     history: History = NO_HISTORY
     measuring: Measuring = field(default_factory=nobody)
+    explaining: Explaining = field(default_factory=lambda: Explaining(monotonic))
 
     @property
     def of_nodes(self) -> NodePages:
@@ -130,6 +134,11 @@ class Pages:
             events=event_rows(events),
             missing=missing,
         )
+
+    async def why(self, caller: Caller, kind: str, key: ObjectKey) -> WhyPage:
+        """Return why a job waits or failed. Evidence is read with the person's own token."""
+        await self.visible_job(caller, kind, key)
+        return await self.explaining.why(caller, job_resources()[kind], key)
 
     async def visible_job(self, caller: Caller, kind: str, key: ObjectKey) -> RecordedJob:
         """Return a job. One that the person may not see is refused alike, whether it exists or not."""

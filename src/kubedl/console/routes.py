@@ -44,6 +44,9 @@ def _past_job(pages: Pages, caller: Caller, request: web.Request) -> Awaitable[W
 
 
 ROUTES: Mapping[str, Answer] = {
+    "jobs/{namespace}/{kind}/{name}/why": lambda pages, caller, request: pages.why(
+        caller, request.match_info["kind"], key_of(request)
+    ),
     "capacity": lambda pages, caller, _: pages.of_nodes.capacity(caller),
     "nodes": lambda pages, caller, request: pages.of_nodes.nodes(caller, _text(request, "q"), _text(request, "after")),
     "nodes/{name}": lambda pages, caller, request: pages.of_nodes.node(caller, request.match_info["name"]),

@@ -36,6 +36,7 @@ from kubedl.console.wire_models import (
 from kubedl.console.wire_nodes import Capacity, Holder, NodeList, NodePage, NodePod, NodeRow, NodeStateRow, Share
 from kubedl.console.wire_queues import ClusterQueueRow, LocalQueueRow, QueueList, Quota, WaitingRow
 from kubedl.console.wire_submit import KindList, KindRow, Manifest, RoleRow
+from kubedl.console.wire_why import WhyFact, WhyPage, WhyTry
 
 
 class JobRow(Wire, frozen=True):
@@ -165,6 +166,9 @@ ANSWERS: tuple[type[msgspec.Struct], ...] = (
     PodRow,
     EventRow,
     JobPage,
+    WhyFact,
+    WhyTry,
+    WhyPage,
     Session,
     Problem,
     Share,

@@ -1,12 +1,11 @@
 """Collects evidence from the API server, with the rights of the caller: a part at a time, each with a bound."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import quote
 
 from kubedl.kube import codec
 from kubedl.kube.errors import ApiError, ForbiddenError, NotFoundError, UnauthorizedError
-from kubedl.kube.sync_client import SyncClient
 from kubedl.why.evidence import DeniedError, Evidence, Object, Part, items_of, part_of, text_of
 from kubedl.why.facts import containers, is_ready, name_of, phase_of
 from kubedl.why.quantities import requests_of
@@ -32,10 +31,17 @@ LABELS = {
 Together = Callable[[Sequence[Callable[[], Any]]], list[Any]]
 
 
+class Reader(Protocol):
+    """Whoever sends requests for the caller; threads may share it."""
+
+    def call(self, method: str, path: str, *, params: Mapping[str, str]) -> bytes:
+        """Send a request and return the body of a successful response; raises ApiError otherwise."""
+
+
 class Collector:
     """Reads the parts of the evidence about one object."""
 
-    def __init__(self, client: SyncClient, together: Together) -> None:
+    def __init__(self, client: Reader, together: Together) -> None:
         """`together` makes several calls at once, and returns their results in order."""
         self._client = client
         self._together = together

@@ -6,7 +6,7 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -15,10 +15,16 @@ import aiohttp
 import pytest
 
 from harness.drivers.prometheus import RealPrometheus
+from kubedl.console.measuring import opened
+from kubedl.console.metric_pages import NOTHING_COUNTED
+from kubedl.console.object_kinds import INFERENCES
+from kubedl.console.wire_metrics import MetricsRow
+from kubedl.kube.types.meta import ObjectKey
 from kubedl.serving.rollout.analysis import Metrics
 from kubedl.serving.rollout.prometheus import MetricsUnavailableError, Prometheus
 from kubedl.serving.rollout.promql import ISTIO, TRAEFIK, Queries, Target
 from testbed import tools
+from tests.unit.console.world import World, caller
 
 TARGET = Target("team", "hello-a-next", 8080)
 LABEL = "team-hello-a-next-http-8080@kubernetesgateway"
@@ -114,6 +120,34 @@ async def test_a_real_prometheus_tells_rate_and_latency() -> None:
         assert abs(found.failures / found.requests - 0.05) < 0.005
         assert found.p99 is not None
         assert timedelta(milliseconds=100) < found.p99 <= timedelta(milliseconds=200)
+
+
+async def test_the_console_shows_what_a_real_prometheus_has() -> None:
+    """The canary's figures; of the stable version, which nobody has asked, nothing is known."""
+    world, me, key = World(), caller("ada"), ObjectKey("team", "hello")
+    world.reviewer.allow("ada", "team", INFERENCES.name)
+    rollout = {"phase": "Stepping", "stable": "v1", "candidate": "v2", "step": 0}
+    steps = {"steps": [{"weight": 25}]}
+    predictor = {"name": "a", "modelVersion": "v2"}
+    status = {"predictorStatuses": [{**predictor, "trafficPercent": 100, "rollout": rollout}]}
+    world.put(INFERENCES, *key, spec={"predictors": [predictor], "rollout": steps}, status=status)
+
+    async def shown(url: str) -> list[MetricsRow]:
+        async with opened(url, "") as measuring:
+            world.pages = replace(world.pages, measuring=measuring)
+            [service] = (await world.pages.of_metrics.service(me, key)).services
+            return list(service.rows)
+
+    with played() as gateway, RealPrometheus(gateway.address) as prometheus:
+        async with asyncio.timeout(60):
+            while (canary := (await shown(prometheus.url))[1].figures) is None or canary.requests <= 3000:  # noqa: ASYNC110 - nobody else tells
+                await asyncio.sleep(0.2)
+        stable, _ = await shown(prometheus.url)
+    assert abs(canary.failures / canary.requests - 0.05) < 0.005
+    assert canary.p99_seconds is not None
+    assert 0.1 < canary.p99_seconds <= 0.2
+    assert (stable.version, stable.figures, stable.reason) == ("v1", None, NOTHING_COUNTED)
+    assert (await shown(prometheus.url))[1].reason.startswith("the metrics request failed")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,100 @@
+"""Why a job waits or failed, by the rules of `kubedl why`, read with the person's own token.
+
+Rules block while they ask for evidence, so they run in a thread; its requests are sent by the console's event loop.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+from kubedl.client.parallel import run_all
+from kubedl.console.own_calls import OwnCalls
+from kubedl.console.people import Caller, Person
+from kubedl.console.problems import RefusalError
+from kubedl.console.wire_why import WhyFact, WhyPage, WhyTry
+from kubedl.kube import codec
+from kubedl.kube.types.meta import ObjectKey, Resource
+from kubedl.why.collecting import Collector
+from kubedl.why.evidence import Evidence
+from kubedl.why.judging import judge
+from kubedl.why.redaction import clean
+from kubedl.why.report import remarks, to_plain
+from kubedl.why.rules import ALL
+
+AT_ONCE = 3  # threads
+MOST_WAITING = 50
+FRESH_SECONDS = 5.0
+PATIENCE_SECONDS = 20.0  # of one request, and of a page
+Asked = tuple[Person, str, ObjectKey]  # of whom, which kind, which job
+
+
+class Bridge:
+    """Requests of a thread, sent by an event loop."""
+
+    def __init__(self, calls: OwnCalls, loop: asyncio.AbstractEventLoop) -> None:
+        self._calls, self._loop = calls, loop
+
+    def call(self, method: str, path: str, *, params: Mapping[str, str]) -> bytes:
+        """Send a request and return the body of a successful response; raises ApiError otherwise."""
+        sent = asyncio.run_coroutine_threadsafe(self._calls.call(method, path, params=params), self._loop)
+        return sent.result(PATIENCE_SECONDS)
+
+
+@dataclass
+class Explaining:
+    """Answers for all viewers, with a short memory."""
+
+    clock: Callable[[], float]
+    _known: dict[Asked, tuple[WhyPage, float]] = field(default_factory=dict)
+    _asking: dict[Asked, asyncio.Task[WhyPage]] = field(default_factory=dict)
+    _turn: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
+
+    async def why(self, caller: Caller, resource: Resource[Any], key: ObjectKey) -> WhyPage:
+        """Return why a job is as it is. Raises ApiError if the job itself cannot be read."""
+        asked = caller.person, resource.kind, key
+        known = self._known.get(asked)
+        if known is not None and self.clock() < known[1]:
+            return known[0]
+        task = self._asking.get(asked)
+        if task is None:
+            if len(self._asking) >= MOST_WAITING:
+                raise RefusalError(503, "no answer now", "too many people ask why at the moment", "Try again.")
+            task = self._asking[asked] = asyncio.create_task(self._ask(caller, resource, key))
+            task.add_done_callback(partial(self._answered, asked))
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                return await asyncio.shield(task)
+        except TimeoutError:
+            why = f"the API server took longer than {PATIENCE_SECONDS:.0f} seconds"
+            raise RefusalError(504, "no answer in time", why, "Try again.") from None
+
+    async def _ask(self, caller: Caller, resource: Resource[Any], key: ObjectKey) -> WhyPage:
+        async with self._turn:
+            calls = OwnCalls(caller.credentials)
+            try:
+                found = codec.decode(await calls.call("GET", resource.path(key.namespace, key.name)), dict)
+                bridge = Bridge(calls, asyncio.get_running_loop())
+                manifest = clean({**found, "kind": resource.kind})
+                evidence = Evidence(datetime.now(UTC), manifest, Collector(bridge, run_all))
+                diagnosis = await asyncio.to_thread(judge, evidence, ALL)
+            finally:
+                await calls.close()
+        plain = to_plain(diagnosis, evidence)
+        return WhyPage(
+            first=plain["first"],
+            rule=plain["rule"],
+            known=plain["known"],
+            facts=[WhyFact(**one) for one in plain["supporting"]],
+            tries=[WhyTry(**one) for one in plain["tries"]],
+            unread=remarks(diagnosis),
+        )
+
+    def _answered(self, asked: Asked, task: "asyncio.Task[WhyPage]") -> None:
+        self._asking.pop(asked, None)
+        now = self.clock()
+        self._known = {one: value for one, value in self._known.items() if now < value[1]}
+        if not task.cancelled() and task.exception() is None:
+            self._known[asked] = task.result(), now + FRESH_SECONDS
