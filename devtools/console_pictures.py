@@ -15,6 +15,8 @@ from harness.drivers.api_connection import Connection
 from harness.drivers.console_browser import Visit, visit
 from harness.drivers.console_objects import EVERYTHING, Team
 from harness.drivers.console_process import ConsoleProcess, rights_everywhere, token_of
+from harness.fakes.prometheus import Counted, prometheus
+from kubedl.serving.rollout.promql import Target
 from testbed import cluster_lock
 from testbed.api import Api, Object
 from testbed.cluster import Cluster
@@ -27,6 +29,10 @@ NODES = {f"a100-{number:02}": {"cpu": "64", "memory": "512Gi", "gpu": "8"} for n
 NODES |= {f"cpu-{number:02}": {"cpu": "32", "memory": "256Gi"} for number in (1, 2)}
 CLOSED = "a100-05"
 SIZE = {"width": 1440, "height": 900}
+COUNTED = {
+    Target("nlp", "support-chat-main", 8080): Counted(159, 0.0019, 1.18),
+    Target("nlp", "support-chat-main-next", 8080): Counted(53, 0.0026, 1.64),
+}
 
 
 def main() -> int:
@@ -45,7 +51,8 @@ def main() -> int:
         fill_nlp(nlp)
         fill_vision(vision)
         fill_research(research)
-        console = stack.enter_context(ConsoleProcess(cluster, Path(directory)))
+        address = stack.enter_context(prometheus(COUNTED))
+        console = stack.enter_context(ConsoleProcess(cluster, Path(directory), f"--prometheus={address}"))
         token = token_of(cluster, "nlp", "mei.lin")
         until("the jobs", lambda: len(console.get("/api/v1/jobs", token).json()["rows"]) >= 15, deadline=60)
         seen = visit(console, token, pictures(), **SIZE)
@@ -64,7 +71,7 @@ def pictures() -> list[Visit]:
         Visit("/jobs", "bert-large-pretrain", file("jobs")),
         Visit("/jobs/vision/pytorchjob/resnet50-ablation-14?tab=events", "OOMKilled", file("failed-job")),
         Visit("/models/nlp/llama3-8b-sft", "answers with", file("model")),
-        Visit("/services/nlp/support-chat", "Rollout of main", file("rollout")),
+        Visit("/services/nlp/support-chat", "Good so far", file("rollout")),
     ]
 
 
@@ -103,15 +110,33 @@ def fill_nlp(team: Team) -> None:
             "jobName": "llama3-8b-dpo" if number == 3 else f"llama3-8b-sft-{number}",
             "codeRepository": "https://git.example/nlp/sft.git",
             "codeRevision": f"41c8e02{number}",
+            "trainerImages": {"train:1": f"hub.example/torch@sha256:{'9f' * 32}"},
         }
+        parent = (
+            f"hub.example/llama3-8b-sft@sha256:{'b2' * 32}"
+            if number == 3
+            else f"hub.example/llama3-8b@sha256:{'51' * 32}"
+        )
         status = failed if number == 1 else built
-        team.version(f"llama3-8b-sft-v{number}", "llama3-8b-sft", status, createdBy="mei.lin", origin=origin)
-    team.service("support-chat", {"main": ("llama3-8b-sft-v3", 100)}, rollout_status(), {"steps": steps()})
+        team.version(
+            f"llama3-8b-sft-v{number}", "llama3-8b-sft", status, createdBy="mei.lin", origin=origin, parent=parent
+        )
+    team.service(
+        "support-chat",
+        {"main": ("llama3-8b-sft-v3", 100)},
+        rollout_status(),
+        {"steps": steps(), "analysis": analysis()},
+    )
 
 
 def steps() -> list[Object]:
     """Of the rollout."""
     return [{"weight": 5, "pause": 600}, {"weight": 25, "pause": 1800}, {"weight": 50, "pause": 1200}, {"weight": 100}]
+
+
+def analysis() -> Object:
+    """Its bounds."""
+    return {"errorRate": 1, "p99": 1800, "minRequests": 1000}
 
 
 def rollout_status() -> Object:

@@ -84,7 +84,7 @@ function Left({ page, whole, showAll }: { page: LineagePage; whole: boolean; sho
 
 function Graph({ page, namespace, model, focus, choose }: Pick<Props, "page" | "namespace" | "model" | "focus" | "choose">) {
   const { nodes, edges } = page;
-  const places = layout(nodes, edges);
+  const places = layout(nodes, edges.filter(({ parent }) => !parent)); // a job stands beside its own version
   const bright = lit(focus, nodes, edges);
   const [at, setAt] = useState("");
   const stop = places.tops.has(at) ? at : places.tops.has(focus) ? focus : places.columns.flat()[0]; // of the Tab key
@@ -109,6 +109,7 @@ function Graph({ page, namespace, model, focus, choose }: Pick<Props, "page" | "
                   <button
                     data-part={id}
                     aria-pressed={id === focus}
+                    aria-label={[title(node, model), detail(node, page, model), sources(node, page, model)].filter((words) => words !== "").join(", ")}
                     tabIndex={id === stop ? 0 : -1}
                     title={`${node.name || title(node, model)}${node.kind === "code" ? ` ${node.revision}` : ""}`}
                     onFocus={() => setAt(id)}
