@@ -65,10 +65,11 @@ function Origin({ namespace, model }: { namespace: string; model: string }) {
   const question = new URLSearchParams({ ...(wanted === "" ? {} : { v: wanted }), ...(all ? { all: "1" } : {}) }).toString();
   const go = (next: { focus?: string; all?: boolean }): void => void navigate({ search: next, replace: true, resetScroll: false });
   return (
-    <PageQuery<LineagePage> topic="models" path={`${address("models", namespace, model, "lineage")}?${question}`}>
-      {(page) => (
+    <PageQuery<LineagePage> topic="models" path={`${address("models", namespace, model, "lineage")}?${question}`} keep>
+      {(page, current) => (
         <Lineage
           page={page}
+          current={current}
           namespace={namespace}
           model={model}
           focus={focus}

@@ -1,12 +1,12 @@
 import { Link, useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import type { MetricsList, MetricsRow, PredictorRow, ServiceRow, StepRow, VersionShare } from "../api/wire";
+import type { MetricsList, MetricsRow, PredictorRow, ServiceRow, StepRow } from "../api/wire";
 import { useActions } from "../parts/act";
 import { Crumbs } from "../parts/crumbs";
 import { Judged, MetricsNote, NotKnown, useMetrics } from "../parts/metrics";
 import { address, PageQuery } from "../parts/page-query";
 import { RolloutActions, WeightActions } from "../parts/service-actions";
-import { colour, ServiceState, Shares } from "../parts/service-parts";
+import { runsOf, ServiceState, Shares } from "../parts/service-parts";
 import { useNow } from "../session";
 import { figure, moment } from "../text/format";
 import { failed, latency, rate, rowOf } from "../text/metrics";
@@ -80,46 +80,40 @@ function Predictors({ service, list }: { service: ServiceRow; list: MetricsList 
           </tr>
         </thead>
         <tbody>
-          {service.predictors.flatMap((one, index) =>
-            runsOf(one).map((run) => (
-              <tr key={`${one.name} ${run.canary ? "canary" : ""}`}>
-                <td className="title">
-                  <i className={`key ${colour(index)}`} />
-                  <b>{one.name}</b>
-                  {run.canary ? <span className="tag">canary</span> : null}
-                </td>
-                <td data-label="Version" className="wrap">
-                  {run.model === "" ? (
-                    run.version || "–"
-                  ) : (
-                    <Link to="/models/$namespace/$name" params={{ namespace: service.namespace, name: run.model }} search={{ focus: `version:${run.version}` }}>
-                      {run.version}
-                    </Link>
-                  )}
-                </td>
-                <td data-label="Weight" className="right">{run.canary ? "by the rollout" : one.weight === null ? "equal" : figure(one.weight)}</td>
-                <td data-label="Gets" className="right">
-                  <b>{run.percent === null ? "–" : `${figure(run.percent)} %`}</b>
-                </td>
-                <Measured row={rowOf(list, service.namespace, service.name, one.name, run.canary)} list={list} />
-                <td data-label="Ready" className="right">
-                  {one.percent === null || run.canary ? "–" : `${figure(one.ready)}/${figure(one.replicas)}`}
-                </td>
-                <td data-label="State" className="message dim">
-                  {one.reason === "" || run.canary ? "–" : `${one.reason}: ${one.message}`}
-                </td>
-              </tr>
-            )),
-          )}
+          {runsOf(service.predictors).map(({ predictor: one, ...run }) => (
+            <tr key={`${one.name} ${run.canary ? "canary" : ""}`}>
+              <td className="title">
+                <i className={`key ${run.colour}`} />
+                <b>{one.name}</b>
+                {run.canary ? <span className="tag">canary</span> : null}
+              </td>
+              <td data-label="Version" className="wrap">
+                {run.model === "" ? (
+                  run.version || "–"
+                ) : (
+                  <Link to="/models/$namespace/$name" params={{ namespace: service.namespace, name: run.model }} search={{ focus: `version:${run.version}` }}>
+                    {run.version}
+                  </Link>
+                )}
+              </td>
+              <td data-label="Weight" className="right">{run.canary ? "by the rollout" : one.weight === null ? "equal" : figure(one.weight)}</td>
+              <td data-label="Gets" className="right">
+                <b>{run.percent === null ? "–" : `${figure(run.percent)} %`}</b>
+              </td>
+              <Measured row={rowOf(list, service.namespace, service.name, one.name, run.canary)} list={list} />
+              <td data-label="Ready" className="right">
+                {one.percent === null || run.canary ? "–" : `${figure(one.ready)}/${figure(one.replicas)}`}
+              </td>
+              <td data-label="State" className="message dim">
+                {one.reason === "" || run.canary ? "–" : `${one.reason}: ${one.message}`}
+              </td>
+            </tr>
+          ))}
         </tbody>
       </table>
     </div>
   );
 }
-
-/** What a predictor runs; before the operator has said it, what the spec names. */
-const runsOf = (one: PredictorRow): readonly VersionShare[] =>
-  one.runs.length > 0 ? one.runs : [{ version: one.modelVersion, model: one.model, percent: one.percent, canary: false }];
 
 /** Rate, p99 and failures of one version in the last minutes. */
 function Measured({ row, list }: { row: MetricsRow | undefined; list: MetricsList | undefined }) {

@@ -12,6 +12,7 @@ const GAP = 76; // pixels between two columns
 
 interface Props {
   readonly page: LineagePage;
+  readonly current: boolean; // whether it is the answer to what is chosen
   readonly namespace: string;
   readonly model: string;
   readonly focus: string; // the id of a part; empty: what serves now
@@ -21,7 +22,7 @@ interface Props {
 }
 
 /** Where a model comes from and who serves it: one sentence, and a graph in which a part lights all that belongs to it. */
-export function Lineage({ page, namespace, model, focus, whole, choose, showAll }: Props) {
+export function Lineage({ page, current, namespace, model, focus, whole, choose, showAll }: Props) {
   const chosen = page.nodes.some(({ id }) => id === focus) ? focus : "";
   const { who, rest } = answer(page, model);
   return (
@@ -44,7 +45,7 @@ export function Lineage({ page, namespace, model, focus, whole, choose, showAll 
       </p>
       <Graph page={page} namespace={namespace} model={model} focus={chosen} choose={choose} />
       <p className="note" role="status">
-        {focus !== chosen ? "The part that the address names is not here any more. " : ""}
+        {focus !== chosen && current ? "The part that the address names is not here any more. " : ""}
         {chosenWords(page, chosen, model)}
       </p>
       <Left page={page} whole={whole} showAll={showAll} />

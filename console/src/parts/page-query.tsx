@@ -1,4 +1,4 @@
-import { useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { get } from "../api/request";
 import { Skeleton } from "./skeleton";
@@ -12,14 +12,16 @@ interface Props<T> {
   readonly path: string;
   readonly name?: string; // what the page is about, until its content says so itself
   readonly fresh?: number; // milliseconds for which an answer is good, if no stream says when it changed
-  readonly children: (data: T) => ReactNode;
+  readonly keep?: boolean; // what is there, while another path is asked
+  readonly children: (data: T, current: boolean) => ReactNode;
 }
 
 /** Reads one answer and draws it; loading, forbidden and failed look the same on every page. What is there stays. */
-export function PageQuery<T>({ topic, path, name = "", fresh, children }: Props<T>) {
-  const { data, error, refetch } = useQuery<T>({
+export function PageQuery<T>({ topic, path, name = "", fresh, keep = false, children }: Props<T>) {
+  const { data, error, refetch, isPlaceholderData } = useQuery<T>({
     queryKey: [topic, path],
     queryFn: ({ signal }) => get<T>(path, signal),
+    ...(keep ? { placeholderData: keepPreviousData } : {}),
     ...(fresh === undefined ? {} : { staleTime: fresh, retry: false }),
   });
   const trouble =
@@ -46,7 +48,7 @@ export function PageQuery<T>({ topic, path, name = "", fresh, children }: Props<
   return (
     <>
       {trouble}
-      {children(data)}
+      {children(data, !isPlaceholderData)}
     </>
   );
 }

@@ -6,7 +6,7 @@ import { figure } from "../text/format";
 import { rolloutSteps, type RolloutWord } from "../text/services";
 import { ActionButton, Confirm, MissingRights, Refused, useDoing } from "./act";
 import { address } from "./page-query";
-import { colour } from "./service-parts";
+import { runsOf } from "./service-parts";
 
 const DEFAULT_WEIGHT = 100; // of a predictor that has none in its spec
 
@@ -102,7 +102,7 @@ function Weights({ service, close }: { service: ServiceRow; close: () => void })
           {service.predictors.map((one, index) => (
             <tr key={one.name}>
               <td className="wrap">
-                <i className={`key ${colour(index)}`} />
+                <i className={`key ${runsOf(service.predictors).find(({ predictor }) => predictor === one)?.colour ?? ""}`} />
                 <b>{one.name}</b>
               </td>
               <td className="right">

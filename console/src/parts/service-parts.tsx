@@ -1,24 +1,35 @@
-import type { PredictorRow, ServiceRow } from "../api/wire";
+import type { PredictorRow, ServiceRow, VersionShare } from "../api/wire";
 import { figure } from "../text/format";
 import { Icon } from "./icon";
 
-const COLOURS = 6; // of predictors; the seventh has the first one's again
+const COLOURS = 6; // of versions; the seventh has the first one's again
 
-export const colour = (index: number): string => `team-${(index % COLOURS) + 1}`;
+export interface Run extends VersionShare {
+  readonly predictor: PredictorRow;
+  readonly colour: string;
+}
+
+/** What all predictors run, a canary after its predictor; before the operator has said it, what the spec names. */
+export const runsOf = (predictors: readonly PredictorRow[]): readonly Run[] =>
+  predictors
+    .flatMap((predictor) => {
+      const { modelVersion: version, model, percent, runs } = predictor;
+      return (runs.length > 0 ? runs : [{ version, model, percent, canary: false }]).map((run) => ({ ...run, predictor }));
+    })
+    .map((run, index) => ({ ...run, colour: `team-${(index % COLOURS) + 1}` }));
 
 /** Who gets how much of the traffic now. */
 export function Shares({ predictors }: { predictors: readonly PredictorRow[] }) {
+  const runs = runsOf(predictors).map((run) => ({ ...run, name: run.canary ? `${run.predictor.name} canary` : run.predictor.name }));
   return (
     <span className="shares">
       <span className="meter" aria-hidden="true">
-        {predictors.map(({ name, percent }, index) =>
-          percent === null || percent === 0 ? null : <i key={name} className={colour(index)} style={{ width: `${percent}%` }} />,
-        )}
+        {runs.map(({ name, percent, colour }) => (percent === null || percent === 0 ? null : <i key={name} className={colour} style={{ width: `${percent}%` }} />))}
       </span>
       <span className="legend">
-        {predictors.map(({ name, percent }, index) => (
+        {runs.map(({ name, percent, colour }) => (
           <span key={name}>
-            <i className={`key ${colour(index)}`} />
+            <i className={`key ${colour}`} />
             {name} <b>{percent === null ? "not known" : `${figure(percent)} %`}</b>
           </span>
         ))}

@@ -3,7 +3,7 @@ import type { LineageEdge, LineageNode, LineagePage } from "../api/wire";
 import { day, duration, figure } from "./format";
 import { imageName, repositoryName, shortDigest } from "./images";
 
-const REVISION = 8; // characters of a commit
+const REVISION = 8; // characters of a commit or a digest
 
 /** "a", "a and b", "a, b and c". */
 export const together = (parts: readonly string[]): string =>
@@ -48,19 +48,21 @@ export function detail(node: LineageNode, page: LineagePage, model: string): str
     case "data":
       return "data";
     case "image":
-      return `training image ${shortDigest(node.name)}`;
+      return `training image ${digest(node.name)}`;
     case "parent":
-      return node.model === "" || node.model === model ? `base model ${shortDigest(node.revision)}` : `base model, of ${node.model}`;
+      return node.model === "" || node.model === model ? `base model ${digest(node.revision)}` : `base model, of ${node.model}`;
     case "job":
       return jobDetail(node);
     case "version":
-      return node.state === "Built" ? `${shortDigest(node.revision)}, ${node.signed ? "signed" : "not signed"}` : (BUILDS[node.state] ?? "not built");
+      return node.state === "Built" ? `${digest(node.revision)}, ${node.signed ? "signed" : "not signed"}` : (BUILDS[node.state] ?? "not built");
     case "service":
-      return together(page.edges.filter(({ target }) => target === node.id).map((edge) => serves(edge, page, model)));
+      return together(page.edges.filter(({ target }) => target === node.id).map((edge) => serves({ ...edge, percent: null }, page, model))); // shares stand at the lines
     default:
       return "not shown";
   }
 }
+
+const digest = (image: string): string => shortDigest(image).slice(0, REVISION);
 
 const BUILDS: Readonly<Record<string, string>> = { Failed: "its build failed", Building: "is being built" };
 

@@ -80,7 +80,7 @@ test("arrow keys lead through all parts and to the nearest beside", () => {
 
 test("a line ends at its arrow, also when it leads back", () => {
   expect(curve(0, 68, 76, false).head.split(" ")[1]).toBe("L76,94");
-  expect(curve(0, 68, 76, true).head.split(" ")[1]).toBe("L0,94");
+  expect(curve(0, 68, 76, true).head.split(" ")[1]).toBe("L0,107");
 });
 
 test("one sentence says who serves what, who trained it and from what", () => {
@@ -116,6 +116,6 @@ test("parts have short names and say what they are", () => {
   expect(words("mix")).toEqual(["instruct-mix/v11", "data", ""]);
   expect(words("job-1")).toEqual(["job-1", "16 GPUs, 3 h 18, mei.lin", "from sft @ 41c8e027 and instruct-mix/v11"]);
   expect(words("job-2")).toEqual(["job-2", "deleted, mei.lin", "from sft @ 9f3c1ab, instruct-mix/v11 and v1"]);
-  expect(words("m-v2")).toEqual(["v2", "b2b2b2b2b2b2, signed", "from job-2"]);
-  expect(words("chat")).toEqual(["chat", "v1 (75 %) and v2 (25 %, canary)", "from v1 (75 %) and v2 (25 %, canary)"]);
+  expect(words("m-v2")).toEqual(["v2", "b2b2b2b2, signed", "from job-2"]);
+  expect(words("chat")).toEqual(["chat", "v1 and v2 (canary)", "from v1 (75 %) and v2 (25 %, canary)"]);
 });

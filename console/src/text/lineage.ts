@@ -104,10 +104,12 @@ export function neighbour({ columns, tops }: Layout, id: string, key: string): s
 }
 
 const HEAD = 7; // pixels of an arrow's head
+const BESIDE = 13; // pixels that a line back stands below the others
 
 /** A line between two columns, with its arrow; back to the left for the parent of a later version. */
 export function curve(from: number, to: number, width: number, back: boolean): { readonly line: string; readonly head: string } {
-  const [a, b] = [from + HEIGHT / 2, to + HEIGHT / 2];
+  const beside = back ? BESIDE : 0;
+  const [a, b] = [from + HEIGHT / 2 + beside, to + HEIGHT / 2 + beside];
   const [start, end, towards] = back ? [width, 0, 1] : [0, width, -1];
   const middle = width / 2;
   return {
