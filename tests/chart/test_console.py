@@ -125,9 +125,9 @@ def test_the_history_is_named_by_a_secret(helm: Helm, own: bool) -> None:
 
 def test_it_asks_the_prometheus_of_the_operator(helm: Helm) -> None:
     """With the same queries, of which a file is mounted as it is there; and its port is open."""
-    mount = {"name": "queries", "mountPath": "/etc/queries"}
+    mount, source = {"name": "queries", "mountPath": "/etc/queries"}, "http://prometheus.monitoring:9090"
     settings = {
-        "operator": {"prometheus": "http://prometheus.monitoring:9090", "analysisQueries": "/etc/queries/own.yaml"},
+        "operator": {"prometheus": source, "analysisQueries": "/etc/queries/own.yaml"},
         "extraVolumes": [{"name": "queries", "configMap": {"name": "queries"}}],
         "extraVolumeMounts": [mount],
     }
@@ -135,7 +135,7 @@ def test_it_asks_the_prometheus_of_the_operator(helm: Helm) -> None:
     pod = console(objects, "Deployment")["spec"]["template"]["spec"]
     [container] = pod["containers"]
     options = parser().parse_args(container["args"][1:])
-    assert (options.prometheus, options.analysis_queries) == tuple(settings["operator"].values())
+    assert (options.prometheus, options.analysis_queries) == (source, "/etc/queries/own.yaml")
     assert [one["name"] for one in container["volumeMounts"]] == ["session-key", "queries"]
     assert [one["name"] for one in pod["volumes"]] == ["session-key", "queries"]
     [egress] = console(objects, "NetworkPolicy")["spec"]["egress"]

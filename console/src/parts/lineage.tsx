@@ -110,7 +110,6 @@ function Graph({ page, namespace, model, focus, choose }: Pick<Props, "page" | "
                   <button
                     data-part={id}
                     aria-pressed={id === focus}
-                    aria-label={[title(node, model), detail(node, page, model), sources(node, page, model)].filter((words) => words !== "").join(", ")}
                     tabIndex={id === stop ? 0 : -1}
                     title={`${node.name || title(node, model)}${node.kind === "code" ? ` ${node.revision}` : ""}`}
                     onFocus={() => setAt(id)}
@@ -120,8 +119,14 @@ function Graph({ page, namespace, model, focus, choose }: Pick<Props, "page" | "
                       <Icon name={SIGNS[node.kind] ?? "help"} small />
                     </span>
                     <span className="partwords">
-                      <span className="cut partname">{title(node, model)}</span>
-                      <span className="cut small">{detail(node, page, model)}</span>
+                      <span className="cut partname">
+                        {title(node, model)}
+                        <Comma />
+                      </span>
+                      <span className="cut small">
+                        {detail(node, page, model)}
+                        <Comma />
+                      </span>
                       <span className="small from">{sources(node, page, model)}</span>
                     </span>
                   </button>
@@ -137,6 +142,9 @@ function Graph({ page, namespace, model, focus, choose }: Pick<Props, "page" | "
     </div>
   );
 }
+
+/** Between lines, for those who hear them. */
+const Comma = () => <span className="sr">, </span>;
 
 const SIGNS: Readonly<Record<string, IconName>> = { code: "code", data: "data", image: "image", parent: "models", job: "jobs", version: "models", service: "services", more: "more" };
 const BUILDS: Readonly<Record<string, string>> = { Built: "ok", Failed: "fail", Building: "running" };
