@@ -52,7 +52,7 @@ async function full() {
   await page.getByRole("link", { name: "llama3-8b-sft" }).click();
   await sees("deleted, 16 GPUs, 3 h 18, mei.lin", "instruct-mix/v11");
   await pictures("model-history");
-  await page.getByRole("button", { name: /^llama3-8b-sft-2, / }).click();
+  await page.getByRole("button", { name: /^llama3-8b-sft-2 / }).click();
   await page.getByRole("link", { name: "Open llama3-8b-sft-2" }).click();
   await page.getByRole("heading", { name: "llama3-8b-sft-2" }).waitFor();
 }

@@ -87,7 +87,7 @@ export const pages = [
       await never(page, "password");
       const lit = async () => (await page.locator(".part.lit .partname").allInnerTexts()).toSorted().join();
       if (/v1/.test(await lit())) throw new Error("what does not serve is lit");
-      await page.getByRole("button", { name: /^v2, / }).click();
+      await page.getByRole("button", { name: /^v2 / }).click();
       await page.waitForURL(/focus=version/);
       await sees(page, "v2 came from 4 parts of this, and 3 parts came from it.");
       const chosen = await lit();
@@ -106,12 +106,12 @@ export const pages = [
     "/models/vision/vit-g14",
     async (page) => {
       await sees(page, "image-tag", "2 older versions are not in it.");
-      await page.getByRole("button", { name: /^v1, / }).waitFor(); // the oldest, which serves
+      await page.getByRole("button", { name: /^v1 / }).waitFor(); // the oldest, which serves
       await page.getByRole("link", { name: "vit-g14-v3", exact: true }).click();
       await sees(page, "1 older version is not in it.");
       await page.locator('[aria-pressed="true"]', { hasText: "v3" }).waitFor();
       await page.getByRole("button", { name: "Show all" }).click();
-      await page.getByRole("button", { name: /^v4, / }).waitFor();
+      await page.getByRole("button", { name: /^v4 / }).waitFor();
       await never(page, "not in it");
     },
   ],

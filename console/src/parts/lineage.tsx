@@ -119,14 +119,8 @@ function Graph({ page, namespace, model, focus, choose }: Pick<Props, "page" | "
                       <Icon name={SIGNS[node.kind] ?? "help"} small />
                     </span>
                     <span className="partwords">
-                      <span className="cut partname">
-                        {title(node, model)}
-                        <Comma />
-                      </span>
-                      <span className="cut small">
-                        {detail(node, page, model)}
-                        <Comma />
-                      </span>
+                      <span className="cut partname">{title(node, model)}</span>
+                      <span className="cut small">{detail(node, page, model)}</span>
                       <span className="small from">{sources(node, page, model)}</span>
                     </span>
                   </button>
@@ -142,9 +136,6 @@ function Graph({ page, namespace, model, focus, choose }: Pick<Props, "page" | "
     </div>
   );
 }
-
-/** Between lines, for those who hear them. */
-const Comma = () => <span className="sr">, </span>;
 
 const SIGNS: Readonly<Record<string, IconName>> = { code: "code", data: "data", image: "image", parent: "models", job: "jobs", version: "models", service: "services", more: "more" };
 const BUILDS: Readonly<Record<string, string>> = { Built: "ok", Failed: "fail", Building: "running" };
