@@ -74,10 +74,16 @@ def elastic_leaves_a_node_that_is_taken(world: ScenarioDriver) -> None:
     address = Instance(chosen_index()).gateway  # of this machine, and not of its loopback
     server = world.watcher.connection
     with played_node(server) as spot, training_program(address) as program:
-        workers = {"replicas": 2, "template": template("PyTorchJob", spot)}
+        on_spot = template("PyTorchJob", spot)
         bounds = {"minReplicas": 1, "maxReplicas": 2, "checkpoint": {"port": program.port, "timeoutSeconds": 3600}}
-        roles = {"Master": 1, "Worker": workers}
-        job = world.create("PyTorchJob", "taken", roles, elastic=bounds, cleanPodPolicy="All", backoffLimit=0)
+        job = world.create(
+            "PyTorchJob",
+            "taken",
+            {"Master": 1, "Worker": {"replicas": 2, "template": on_spot}},
+            elastic=bounds,
+            cleanPodPolicy="All",
+            backoffLimit=0,
+        )
         job.until_pods(master_0=0)
         program.runs_in(job.pod("master-0"))
         job.give_address("master-0", address)

@@ -77,9 +77,9 @@ def subjects(observed: Observed, known: ElasticStatus, replicas: Iterable[Observ
             living.setdefault(pod.spec.node_name, []).append(seen)
     found: dict[Key, Subject] = {}
     for node, notice in observed.notices.items():
-        there = tuple(living.get(node, ()))
-        going = node in observed.lost_nodes or any(_is_going(seen.current) for seen in there)
-        found[NODE, node] = Subject(notice, node, there, going and bool(there))
+        on_it = tuple(living.get(node, ()))
+        going = node in observed.lost_nodes or any(_is_going(seen.current) for seen in on_it)
+        found[NODE, node] = Subject(notice, node, on_it, going and bool(on_it))
     for node, there in living.items():
         evicted = tuple(seen for seen in there if _is_evicted(seen.current))
         if evicted and node not in observed.notices and node not in observed.lost_nodes:

@@ -75,7 +75,7 @@ def _new_records(builder: PlanBuilder, known: ElasticStatus, found: dict[Key, Su
     observed = builder.observed
     recorded = {key_of(record) for record in known.reclaims if record.ended_at is None}
     room = MOST_RECLAIMS - sum(record.phase not in records.OVER for record in known.reclaims)
-    new = []
+    new: list[Reclaim] = []
     for key, subject in found.items():
         if key in recorded or not subject.replicas or len(new) >= room:
             continue
@@ -155,8 +155,9 @@ def _record(builder: PlanBuilder, known: ElasticStatus, steps: list[Step]) -> No
         counts = records.counted(counts, before, after)
     new = [after for _, after in steps]
     requests = max([known.requests, *(record.request for record in new)])
-    after = msgspec.structs.replace(known, reclaims=records.bounded(new), requests=requests, reclaim_counts=counts)
-    builder.set(elastic=after)
+    builder.set(
+        elastic=msgspec.structs.replace(known, reclaims=records.bounded(new), requests=requests, reclaim_counts=counts)
+    )
 
 
 def _tell(builder: PlanBuilder, steps: list[Step]) -> None:

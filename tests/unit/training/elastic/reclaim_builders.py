@@ -59,7 +59,7 @@ def record(phase: str, **fields: Any) -> Reclaim:  # noqa: ANN401
     given = {"node": "spot", "source": TAKEN, "seen_at": NOW, "taken_at": after(120), "replicas": "2"}
     if phase != "Noticed":
         given |= {"request": 1, "requested_at": NOW}
-    return Reclaim(**{**given, "phase": phase, **fields})  # type: ignore[arg-type]
+    return Reclaim(**{**given, "phase": phase, **fields})
 
 
 def at(phase: str, **fields: Any) -> JobBuilder:  # noqa: ANN401

@@ -71,7 +71,10 @@ def test_new_pods_keep_away_from_nodes_that_will_be_taken() -> None:
     pod: dict[str, Any] = {"spec": {}}
     avoid(pod, ["b", "a"])
     assert pod["spec"]["affinity"] == {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{"matchFields": AWAY}]}}}
-    terms = [{"matchExpressions": [{"key": "gpu", "operator": "Exists"}]}, {"matchFields": [AWAY[0]]}]
+    terms: list[dict[str, Any]] = [
+        {"matchExpressions": [{"key": "gpu", "operator": "Exists"}]},
+        {"matchFields": [AWAY[0]]},
+    ]
     given = {"podAffinity": {"x": 1}, "nodeAffinity": {"y": 2, REQUIRED: {"nodeSelectorTerms": terms}}}
     pod = {"spec": {"affinity": given}}
     avoid(pod, ["b"])
