@@ -1,6 +1,9 @@
 """A value reaches the operator as its own parser reads it; one with which the operator would not start is refused."""
 
 import argparse
+import base64
+from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +15,7 @@ from kubedl.entrypoints.operator import parser
 from kubedl.podspec.model_volumes import FileSystems
 from kubedl.serving.rollout import promql
 from kubedl.serving.routing import GatewayRef
+from kubedl.training.elastic.notices import Source
 from kubedl.training.host_network.ports import PortRange
 from testbed.errors import TestbedError
 from tests.chart.rendered import arguments, the
@@ -36,6 +40,7 @@ SAMPLES: dict[str, tuple[Any, Any]] = {
     "gangScheduler": ("volcano", "volcano"),
     "hostnetworkPortRange": ("7000-7099", PortRange(7000, 7099)),
     "gangReleaseSeconds": (900, 900.0),
+    "reclaimNotices": ("condition:Gone=7", (Source("Gone", is_condition=True, window=timedelta(seconds=7)),)),
     "packerImage": ("hub:5000/packer@sha256:0", "hub:5000/packer@sha256:0"),
     "packerPullSecrets": ("hub,mirror.example", ("hub", "mirror.example")),
     "gateway": ("infra/public/https", GatewayRef("public", "infra", "https")),
@@ -52,10 +57,11 @@ BESIDE: dict[str, dict[str, Any]] = {
     "noLeaderElection": {"replicas": 1},
     "analysisQueries": {"operator": {"prometheus": PROMETHEUS}},
 }
+KEY_FILE = "--checkpoint-key-file"  # is read when the operator starts
 CHOSEN = [flag for flag in flags() if flag.name not in OF_THE_CHART]
 
 
-@pytest.mark.parametrize("key", [flag.key for flag in CHOSEN])
+@pytest.mark.parametrize("key", [flag.key for flag in CHOSEN if flag.name != KEY_FILE])
 def test_every_flag_can_be_set(helm: Helm, key: str) -> None:
     """Its value becomes the option of its flag, and no other option changes with it."""
     beside = BESIDE.get(key, {})
@@ -65,6 +71,12 @@ def test_every_flag_can_be_set(helm: Helm, key: str) -> None:
     [destination] = [flag.name.removeprefix("--").replace("-", "_") for flag in CHOSEN if flag.key == key]
     assert getattr(before, destination) != option
     assert vars(after) == {**vars(before), destination: option}
+
+
+def test_the_file_of_the_checkpoint_key_can_be_set(helm: Helm, tmp_path: Path) -> None:
+    file, key = tmp_path / "key", bytes(range(32))
+    file.write_bytes(base64.b64encode(key))
+    assert _options(helm, {"operator": {"checkpointKeyFile": str(file)}}).checkpoint_key_file == key
 
 
 def test_defaults_of_the_chart_are_those_of_the_operator(helm: Helm) -> None:

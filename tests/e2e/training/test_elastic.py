@@ -113,4 +113,4 @@ def _scale(job: ObservedJob, size: int) -> None:
 
 def _starts(job: ObservedJob, size: int) -> int:
     """Return how often the first worker has begun to train in a group of this size."""
-    return job.log(ELASTIC.leader).count(f" of {size} meets at ")
+    return job.log(job.training.leader).count(f" of {size} meets at ")
