@@ -233,9 +233,9 @@ REFUSALS = {
         "spec.cronPolicy.schedule: Invalid value: set the time zone in timeZone, not in the schedule",
     ),
     "spot": Refusal(
-        lambda job: worker(job).update(spotReplicaSpec={"spotReplicaNumber": 1}),
-        "spec.tfReplicaSpecs[Worker].spotReplicaSpec: Forbidden: spotReplicaSpec is not supported yet "
-        "(spot replicas); remove the field",
+        lambda job: worker(job).update(spotReplicaSpec={"spotReplicaNumber": -1}),
+        "spec.tfReplicaSpecs.Worker.spotReplicaSpec.spotReplicaNumber: Invalid value: -1: "
+        "spec.tfReplicaSpecs.Worker.spotReplicaSpec.spotReplicaNumber in body should be greater than or equal to 0",
     ),
     "code with a password": Refusal(
         lambda job: job["spec"].update(codeSource={"repository": "https://me:x@git.example.org/a"}),

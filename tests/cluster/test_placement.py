@@ -1,7 +1,7 @@
 """Placement wishes, honoured by the real scheduler on simulated nodes, and by the real Kueue."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import pytest
@@ -9,12 +9,15 @@ import pytest
 from harness.drivers import team_queue
 from harness.drivers.operator_process import Operator
 from harness.drivers.team_queue import API, QUEUE, VERSION
+from testbed.api import Object
 from testbed.cluster import Cluster
 from testbed.waiting import until
 from tests.cluster.slot_jobs import JOB, PODS, SlotJobs
 
 NODES = (1, 2, 3, 4)
 WAIT = "DoNotSchedule"
+CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
+SPOT = {"mixed-worker-1", "mixed-worker-2"}
 
 
 class PlacedJobs(SlotJobs):
@@ -107,6 +110,29 @@ def test_the_first_pool_is_used_first_and_the_last_given_back_first(placed: Plac
     until("no pods", lambda: not placed.pods(), deadline=120)
     placed.edit("pools", suspend=False, pytorchReplicaSpecs={"Worker": {"replicas": 1}})
     assert placed.all_placed("pools", 2) == {1: 1, 2: 1}
+
+
+def test_spot_replicas_are_preempted_first(placed: PlacedJobs) -> None:
+    """Another job takes their slots and no others: only their class is below its own."""
+    server, low = placed.cluster.api, f"{placed.namespace}-low"
+    body = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": low}, "value": -10}
+    server.create(CLASSES, body)
+    placed.offer_each(PODS, 0, 0, 0)
+    placed.create("mixed", suspend=True, restartScope="Replica")
+    spot = {"spotReplicaNumber": 2, "priorityClassName": low, "labels": {"tier": "spot"}}
+    placed.edit("mixed", suspend=False, pytorchReplicaSpecs={"Worker": {"spotReplicaSpec": spot}})
+    placed.all_placed("mixed")
+    assert _names(placed, lambda pod: pod["metadata"]["labels"].get("tier") == "spot") == SPOT
+    before = _names(placed, lambda pod: "nodeName" in pod["spec"])
+    placed.create("urgent", restartScope="Replica")
+    placed.all_placed("urgent", 2)
+    left = _names(placed, lambda pod: pod["metadata"]["labels"][JOB] == "mixed" and "nodeName" in pod["spec"])
+    assert left == before - SPOT
+    server.delete(f"{CLASSES}/{low}")
+
+
+def _names(placed: PlacedJobs, wanted: Callable[[Object], bool]) -> set[str]:
+    return {pod["metadata"]["name"] for pod in placed.pods() if wanted(pod)}
 
 
 def test_what_no_node_can_satisfy_is_said_until_one_can(placed: PlacedJobs) -> None:

@@ -42,6 +42,31 @@ class ExitCodes(Record, frozen=True):
     __rules__: ClassVar[tuple[Rule, ...]] = exit_code_rules()
 
 
+class SpotReplicaSpec(Record, frozen=True):
+    """Replicas of a role that may be taken away first."""
+
+    spot_replica_number: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=MAX_REPLICAS,
+            description="How many replicas of the role are spot replicas: those with the highest indexes, or all of "
+            "them if there are fewer.",
+        ),
+    ] = 0
+    priority_class_name: Annotated[
+        str,
+        Meta(
+            max_length=253,
+            description="The priority class of their pods, instead of the one in the template or schedulingPolicy.",
+        ),
+    ] = ""
+    labels: Annotated[
+        Mapping[str, Annotated[str, Meta(max_length=63)]],
+        Meta(max_length=16, description="Labels of their pods, in addition to those of the template."),
+    ] = {}
+
+
 class ReplicaSpec(Record, frozen=True):
     """One role of a job: its number of replicas and their pod template."""
 
@@ -96,7 +121,14 @@ class ReplicaSpec(Record, frozen=True):
         | None
     ) = None
     spot_replica_spec: (
-        Annotated[RawObject, Meta(description="Not supported yet: a job that sets it is rejected.")] | None
+        Annotated[
+            SpotReplicaSpec,
+            Meta(
+                description="Gives the replicas with the highest indexes a priority class and labels of their own, for "
+                "example so that they are preempted first, or go to spot nodes by a policy of the cluster."
+            ),
+        ]
+        | None
     ) = None
 
     __rules__: ClassVar[tuple[Rule, ...]] = restart_rules()

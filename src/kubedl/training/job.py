@@ -9,7 +9,14 @@ from functools import cached_property
 from itertools import takewhile
 from typing import Any
 
-from kubedl.api.replica_spec import Dependency, ExitCodes, OomPolicy, ReplicaSpec, RestartPolicy
+from kubedl.api.replica_spec import (
+    Dependency,
+    ExitCodes,
+    OomPolicy,
+    ReplicaSpec,
+    RestartPolicy,
+    SpotReplicaSpec,
+)
 from kubedl.api.training import TrainingJob
 from kubedl.kube.codec import RawObject
 from kubedl.training import template
@@ -51,6 +58,8 @@ class JobRole:
     depends_on: tuple[Dependency, ...]
     fatal: bool
     has_default_order: bool  # depends_on is that of the kind
+    spot: SpotReplicaSpec | None
+    first_spot: int  # index; of the replicas that the user asked for, not of those that a queue has admitted
 
 
 class Job:
@@ -170,6 +179,7 @@ class Job:
         return self._ports[role]
 
     def _role(self, role: Role, spec: ReplicaSpec) -> JobRole:
+        spot = spec.spot_replica_spec
         return JobRole(
             name=role.name,
             replicas=spec.replicas,
@@ -180,4 +190,6 @@ class Job:
             depends_on=role.after if spec.depends_on is None else spec.depends_on,
             has_default_order=spec.depends_on is None,
             fatal=role.fatal if spec.failure_policy is None else spec.failure_policy == "FailJob",
+            spot=spot,
+            first_spot=spec.replicas - (spot.spot_replica_number if spot is not None else 0),
         )

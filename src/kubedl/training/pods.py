@@ -18,6 +18,7 @@ from kubedl.training.addons.base import Addon
 from kubedl.training.job import Job, Replica
 from kubedl.training.kind import Kind
 from kubedl.training.observed import Settings
+from kubedl.training.policies import spot_replica_spec
 
 Body = dict[str, Any]
 
@@ -41,6 +42,7 @@ def render(
     meta = given.get("metadata") or {}
     given["metadata"] = {name: meta.get(name) or {} for name in ("labels", "annotations")}
     kind.adapt(job, replica, given)
+    spot_replica_spec.apply(role, replica.index, given)
     meta, spec, name = given["metadata"], given["spec"], job.pod_name(replica)
     spec |= {"hostname": name, "subdomain": job.name, "restartPolicy": _restart_policy(role.restart_policy, scope)}
     # Search domain: resolves the bare name of a pod as well as its full name.

@@ -224,3 +224,34 @@ def test_a_variable_that_no_process_can_be_started_with_is_refused() -> None:
     view = job.kind.job(job.build())
     with pytest.raises(TemplateError, match="TF_CONFIG has the address of every replica and would have"):
         pods.render(job.kind, view, Replica("Worker", 0), 0, scope="Replica", settings=Settings())
+
+
+@pytest.mark.parametrize(("number", "spot"), [(0, []), (1, [2]), (2, [1, 2]), (5, [0, 1, 2])])
+def test_spot_replicas_are_those_with_the_highest_indexes(number: int, spot: list[int]) -> None:
+    """They have a class and labels of their own; KubeDL's labels cannot be replaced."""
+    labels_of_spot = {"pool": "spot", "replica-index": "9"}
+    wanted = {"spotReplicaNumber": number, "priorityClassName": "low", "labels": labels_of_spot}
+    template = {
+        "metadata": {"labels": {"pool": "any", "team": "a"}},
+        "spec": {"containers": [{"name": "tensorflow"}], "priorityClassName": "high"},
+    }
+    job = tf_job().workers(3, template=template, spotReplicaSpec=wanted)
+    bodies = [render(job, index=index) for index in range(3)]
+    assert [index for index, body in enumerate(bodies) if body["spec"]["priorityClassName"] == "low"] == spot
+    assert [index for index, body in enumerate(bodies) if body["metadata"]["labels"]["pool"] == "spot"] == spot
+    assert {body["metadata"]["labels"]["team"] for body in bodies} == {"a"}
+    assert [body["metadata"]["labels"]["replica-index"] for body in bodies] == ["0", "1", "2"]
+
+
+def test_spot_replicas_without_a_class_keep_that_of_the_others() -> None:
+    policy = {"priorityClassName": "high"}
+    job = tf_job().workers(1, spotReplicaSpec={"spotReplicaNumber": 1}).with_spec(schedulingPolicy=policy)
+    assert render(job)["spec"]["priorityClassName"] == "high"
+
+
+def test_a_queue_that_admits_fewer_replicas_makes_no_other_one_spot() -> None:
+    job = tf_job().workers(4, spotReplicaSpec={"spotReplicaNumber": 2, "priorityClassName": "low"})
+    view = job.kind.job(job.build())
+    view.limit("Worker", 3)
+    body = pods.render(job.kind, view, Replica("Worker", 1), 0, scope="Replica", settings=Settings())
+    assert "priorityClassName" not in body["spec"]

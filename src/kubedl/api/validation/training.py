@@ -22,7 +22,6 @@ IN_SCHEDULING = {
     "priority": "numeric priority; use priorityClassName",
 }
 SCHEDULED_ONCE = "a job either runs once or at the times of a schedule, which cannot be changed; create a new job"
-IN_ROLE = {"spotReplicaSpec": "spot replicas"}
 
 
 def job_rules(
@@ -52,7 +51,6 @@ def job_rules(
         _gang_rule(replicas_field),
         _placement_rule(replicas_field),
         schedule_rule(),
-        *_not_yet(f"spec.{replicas_field}.*", IN_ROLE),
     )
 
 
