@@ -36,7 +36,10 @@ class Epoch:
 
 
 class Sink(Protocol):
-    """Receives batches, in order. A batch may arrive twice, if it is unknown whether it was written."""
+    """Receives batches, in order. A batch has at most one change of each object.
+
+    A batch may arrive twice, if it is unknown whether it was written.
+    """
 
     name: str
 

@@ -138,8 +138,7 @@ class DatabaseSink:
 
     def _rows(self, batch: Sequence[Change]) -> dict[str, list[dict[str, Any]]]:
         rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
-        newest = {change.key: change for change in sorted(batch, key=_version)}
-        for change in newest.values():
+        for change in batch:
             if isinstance(change, Observation):
                 key = {"cluster": self._cluster, "uid": change.uid, "created": change.created}
                 rows[change.table].append({**key, "resource_version": change.version, **change.values})
@@ -205,7 +204,3 @@ def _closings(batch: Sequence[Change]) -> Mapping[str, list[Closing]]:
         if isinstance(change, Closing):
             closings[change.table].append(change)
     return closings
-
-
-def _version(change: Change) -> int:
-    return change.version if isinstance(change, Observation) else -1
