@@ -10,7 +10,7 @@ SIZE ?= full
 export INSTANCE
 
 # Print the slowest tests at the end.
-PYTEST := $(PYTHON) -m pytest --durations=10 --durations-min=10
+PYTEST := $(PYTHON) -m pytest --durations=40 --durations-min=10
 # Two test processes: a test on a real cluster mostly waits, and two share the cores of a small machine.
 PARALLEL := -n 2 --dist loadgroup
 E2E_IMAGES := base torch tensorflow mpi openmpi4 hydra xgboost jax tensorboard kubedl

@@ -199,11 +199,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 async def _until_stopped(order: Order) -> Report:
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-    if os.geteuid() == 0:
-        os.setpriority(os.PRIO_PROCESS, 0, PRIORITY)
     print("sending", flush=True)
     return await send(order, stop)
 
 
 if __name__ == "__main__":
+    if os.geteuid() == 0:  # not in main(): the process of a unit test must stay as it is
+        os.setpriority(os.PRIO_PROCESS, 0, PRIORITY)
     sys.exit(main())
