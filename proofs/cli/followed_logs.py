@@ -13,12 +13,13 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
+from itertools import product
 from pathlib import Path
 
 from devtools.lint_repo import ROOT
 from harness.drivers import command_line
 from harness.drivers.operator_process import Operator, install_custom_resources
-from testbed import cluster_lock, namespaces
+from testbed import cluster_lock, namespaces, processes
 from testbed.api import ApiError
 from testbed.cluster import Cluster
 from testbed.faults import Faults
@@ -55,6 +56,7 @@ def main() -> int:
     ):
         install_custom_resources(cluster)
         image = cluster.image("base")
+        _prefer_the_control_plane(cluster)
         with Operator(cluster) as operator:
             for number in range(1, RUNS + 1):
                 operator.insist()
@@ -65,6 +67,17 @@ def main() -> int:
                 print(f"{number:3} {'ok' if not found else '; '.join(found[:5])}", flush=True, file=sys.stderr)
     print(json.dumps({"runs": RUNS, "good": good, "bad": RUNS - good, "lines": lines}))
     return 0
+
+
+def _prefer_the_control_plane(cluster: Cluster) -> None:
+    """Let nodes come second: they share two processors with the API server, which elsewhere has a machine of its own.
+
+    Four thousand lines a second keep both busy, and an API server that has to wait for them starts in minutes.
+    """
+    for node, daemon in product(("node1", "node2"), ("containerd", "kubelet")):
+        process = processes.one(cluster.instance.index, f"{node}/{daemon}")
+        for thread in Path(f"/proc/{process.pid}/task").iterdir():
+            os.setpriority(os.PRIO_PROCESS, int(thread.name), 10)
 
 
 def _followed(cluster: Cluster, namespace: str, image: str, place: Path) -> tuple[str, int, str]:
