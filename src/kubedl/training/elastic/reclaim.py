@@ -73,7 +73,7 @@ def _timeout(observed: Observed) -> timedelta:
 def _new_records(builder: PlanBuilder, known: ElasticStatus, found: dict[Key, Subject]) -> list[Reclaim]:
     """Return records of notices that have none; as long as a notice stands, its node is left once."""
     observed = builder.observed
-    recorded = {key_of(record) for record in known.reclaims if record.ended_at is None}
+    recorded = {key_of(record) for record in known.reclaims if record.ended_at is None and not _is_resized(record)}
     room = MOST_RECLAIMS - sum(record.phase not in records.OVER for record in known.reclaims)
     new: list[Reclaim] = []
     for key, subject in found.items():
@@ -111,7 +111,8 @@ def _due(observed: Observed, subject: Subject) -> datetime:
 def _step(
     builder: PlanBuilder, known: ElasticStatus, record: Reclaim, found: dict[Key, Subject], replicas: Replicas
 ) -> Reclaim:
-    observed, subject = builder.observed, found.get(key_of(record))
+    observed = builder.observed
+    subject = found.get(key_of(record)) if not _is_resized(record) else None
     asked = [one.request for one in known.reclaims if one.phase == "Requested"]
     scene = records.Scene(
         now=observed.now,
@@ -125,6 +126,11 @@ def _step(
         confirmed=_confirmed(observed, known.requests),
     )
     return records.step(record, scene)
+
+
+def _is_resized(record: Reclaim) -> bool:
+    """Return whether a removal is over: the new size is in the status, so what stands now is another removal."""
+    return not record.node and record.phase not in records.BEFORE_LEAVING
 
 
 def _is_emptied(observed: Observed, record: Reclaim, replicas: Replicas) -> bool:

@@ -49,6 +49,23 @@ def test_a_user_who_removes_workers_waits_for_the_checkpoint() -> None:
     assert (phases(last), reclaims(last)[0].ended_at, counts(last).confirmed) == (["Settled"], after(9), 1)
 
 
+def test_a_second_removal_right_after_the_first_is_another_one() -> None:
+    """It is asked for before the operator has seen the first one end."""
+    job = elastic(2, size=3, members="0-2")
+    job = written(job, shrinking(job, *pods(job)))
+    job = written(job, shrinking(job, *pods(job), confirmed="uid-bert-1", now=5))
+    job = written(job, shrinking(job, *pods(job), now=5)).workers(1)
+    assert job.status.elastic is not None
+    assert job.status.elastic.size == 2
+    asked = shrinking(job, *pods(job, number=2), now=9)
+    assert (phases(asked), removed(asked)) == (["Settled", "Requested"], [])
+    assert [one.ended_at for one in reclaims(asked)] == [after(9), None]
+    job = written(job, asked)
+    job = written(job, shrinking(job, *pods(job, number=2), confirmed="uid-bert-2", now=12))
+    gone = shrinking(job, *pods(job, number=2), now=12)
+    assert (phases(gone), removed(gone)) == (["Settled", "Left"], ["bert-worker-1"])
+
+
 def test_a_user_who_changes_the_mind_cancels_it() -> None:
     small = elastic(1, size=3)
     job = written(small, shrinking(small, *pods(small))).workers(3)
