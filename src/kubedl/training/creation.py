@@ -18,6 +18,7 @@ from kubedl.training.addons import registry
 from kubedl.training.addons.base import Addon
 from kubedl.training.blocked import BLOCKED, Refusal
 from kubedl.training.elastic.avoidance import avoid
+from kubedl.training.elastic.leaving import due_notices
 from kubedl.training.kind import AuxiliaryObject
 from kubedl.training.kueue.admission import apply_admission
 from kubedl.training.observed import Observed
@@ -90,8 +91,8 @@ async def _create_pod(writer: Writer, observed: Observed, creation: Creation, ad
         pod = pods.render(kind, job, replica, attempt, scope=scope(observed), settings=settings, addons=addons)
         if creation.gang is not None:
             creation.gang.join(pod)
-        if observed.notices:
-            avoid(pod, observed.notices)
+        if away := due_notices(observed):
+            avoid(pod, away)
         if observed.queue is not None:
             apply_admission(pod, replica.role, observed.queue)
         return pod

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from kubedl.api.elastic import ElasticStatus, Reclaim
 from kubedl.kube.types.core import Pod
@@ -11,10 +12,12 @@ from kubedl.training.elastic.resizing import has_success
 from kubedl.training.job import Job
 from kubedl.training.observed import Observed, ObservedReplica
 from kubedl.training.policies.clean_pod_policy import ENDED
+from kubedl.training.policies.safe_time import later
 
 DISRUPTED = "DisruptionTarget"  # condition of a pod that Kubernetes evicts
 RESIZE = "Resize"
 NODE = "node"
+AHEAD = timedelta(seconds=60)  # a date that is further ahead than this and a checkpoint is not acted upon yet
 
 Key = tuple[str, str]  # what kind of notice, and the node
 
@@ -68,21 +71,43 @@ def places(job: Job, pods: Iterable[Pod]) -> set[str]:
     return left | {pod.spec.node_name for pod in pods}
 
 
+def checkpoint_timeout(observed: Observed) -> timedelta:
+    """Return how long the program may take to save."""
+    return timedelta(seconds=observed.job.spec.elastic.checkpoint.timeout_seconds)
+
+
+def due(observed: Observed, notice: Notice) -> datetime:
+    """Return when to act on a notice about a node: at once, unless it has a date that is far ahead.
+
+    A window, however long, begins when it is seen, which must be written.
+    """
+    return observed.now if notice.at is None else later(notice.at, -(checkpoint_timeout(observed) + AHEAD))
+
+
+def due_notices(observed: Observed) -> dict[str, Notice]:
+    """Return the notices to act upon, by node.
+
+    Until then a node is as good as any other: new pods may be there, and what becomes of it is judged as ever.
+    """
+    return {node: notice for node, notice in observed.notices.items() if due(observed, notice) <= observed.now}
+
+
 def subjects(observed: Observed, known: ElasticStatus, replicas: Iterable[ObservedReplica]) -> dict[Key, Subject]:
-    """Return all notices that stand, also those of nodes that nobody is on any more."""
+    """Return all notices that are due and stand, also those of nodes that nobody is on any more."""
+    noticed = due_notices(observed)
     living: dict[str, list[ObservedReplica]] = {}
     for seen in replicas:
         pod = seen.current
         if pod is not None and pod.spec.node_name and pod.status.phase not in ENDED:
             living.setdefault(pod.spec.node_name, []).append(seen)
     found: dict[Key, Subject] = {}
-    for node, notice in observed.notices.items():
+    for node, notice in noticed.items():
         on_it = tuple(living.get(node, ()))
         going = node in observed.lost_nodes or any(_is_going(seen.current) for seen in on_it)
         found[NODE, node] = Subject(notice, node, on_it, going and bool(on_it))
     for node, there in living.items():
         evicted = tuple(seen for seen in there if _is_evicted(seen.current))
-        if evicted and node not in observed.notices and node not in observed.lost_nodes:
+        if evicted and node not in noticed and node not in observed.lost_nodes:
             pod = evicted[0].current
             at = pod.metadata.deletion_timestamp if pod is not None else None
             found[DISRUPTED, node] = Subject(

@@ -4,14 +4,14 @@ Everything that must outlive the operator is in the status before it is done: th
 and the new attempt of a replica before its pod is deleted, so its end is never taken for a failure (`resizing`).
 """
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import msgspec
 
 from kubedl.api.elastic import MOST_RECLAIMS, ElasticStatus, Reclaim
 from kubedl.training import replica_status, restarts
 from kubedl.training.elastic import reclaim_records as records
-from kubedl.training.elastic.leaving import Key, Subject, is_asked_for, key_of, subjects
+from kubedl.training.elastic.leaving import Key, Subject, checkpoint_timeout, due, is_asked_for, key_of, subjects
 from kubedl.training.elastic.resizing import leaving_pods
 from kubedl.training.job import Job
 from kubedl.training.observed import Observed, ObservedReplica
@@ -22,7 +22,6 @@ from kubedl.training.policies.safe_time import later
 CONDITION = "Reclaiming"
 NOTICED, UNSAVED, SETTLED, RESTARTED = "NodeReclaimNoticed", "ReclaimUnsaved", "ReclaimSettled", "LeaderReclaimed"
 POLL = timedelta(seconds=1)
-AHEAD = timedelta(seconds=60)  # a date that is further ahead than this and a checkpoint is not acted upon yet
 
 Replicas = list[ObservedReplica]
 Step = tuple[Reclaim | None, Reclaim]  # a record before, None if it is new, and after
@@ -37,6 +36,9 @@ def advance(builder: PlanBuilder, replicas: Replicas) -> tuple[Replicas, bool]:
         return replicas, False  # the job ends: a replica that came back would find nobody
     known = builder.status.elastic or ElasticStatus()
     found = subjects(observed, known, replicas)
+    for notice in observed.notices.values():
+        if (at := due(observed, notice)) > observed.now:
+            builder.wake(at)
     new = _new_records(builder, known, found)
     if not known.reclaims and not new:
         return replicas, False
@@ -66,10 +68,6 @@ def stop(builder: PlanBuilder, reason: str) -> None:
         builder.set(elastic=msgspec.structs.replace(known, reclaims=tuple(ended)))
 
 
-def _timeout(observed: Observed) -> timedelta:
-    return timedelta(seconds=observed.job.spec.elastic.checkpoint.timeout_seconds)
-
-
 def _new_records(builder: PlanBuilder, known: ElasticStatus, found: dict[Key, Subject]) -> list[Reclaim]:
     """Return records of notices that have none; as long as a notice stands, its node is left once."""
     observed = builder.observed
@@ -78,10 +76,6 @@ def _new_records(builder: PlanBuilder, known: ElasticStatus, found: dict[Key, Su
     new: list[Reclaim] = []
     for key, subject in found.items():
         if key in recorded or not subject.replicas or len(new) >= room:
-            continue
-        due = _due(observed, subject)
-        if observed.now < due:
-            builder.wake(due)
             continue
         indexes = [seen.replica.index for seen in subject.replicas if seen.replica.role == observed.kind.elastic_role]
         new.append(
@@ -98,16 +92,6 @@ def _new_records(builder: PlanBuilder, known: ElasticStatus, found: dict[Key, Su
     return new
 
 
-def _due(observed: Observed, subject: Subject) -> datetime:
-    """Return when to act on a notice: at once, unless it has a date that is far ahead.
-
-    A window, however long, begins when it is seen, which must be written.
-    """
-    if subject.notice.at is None or subject.is_going:
-        return observed.now
-    return later(subject.notice.at, -(_timeout(observed) + AHEAD))
-
-
 def _step(
     builder: PlanBuilder, known: ElasticStatus, record: Reclaim, found: dict[Key, Subject], replicas: Replicas
 ) -> Reclaim:
@@ -116,7 +100,7 @@ def _step(
     asked = [one.request for one in known.reclaims if one.phase == "Requested"]
     scene = records.Scene(
         now=observed.now,
-        timeout=_timeout(observed),
+        timeout=checkpoint_timeout(observed),
         is_noticed=subject is not None,
         is_there=subject is not None and bool(subject.replicas),
         is_going=subject is not None and subject.is_going,
@@ -200,7 +184,7 @@ def _wait(builder: PlanBuilder, new: list[Reclaim], leader: ObservedReplica) -> 
     written = observed.job.resource.status.elastic or ElasticStatus()
     for record in new:
         if record.phase in ("Noticed", "Requested"):
-            builder.wake(records.deadline(record, _timeout(observed)))
+            builder.wake(records.deadline(record, checkpoint_timeout(observed)))
         if record.phase == "Requested":
             builder.wake(later(observed.now, POLL))
             if record.request <= written.requests and leader.current is not None:

@@ -1,6 +1,5 @@
 """Leaving a node that will be taken: who is asked, who leaves when, what is said, and what is never a failure."""
 
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -238,33 +237,11 @@ def test_a_node_is_left_once_as_long_as_its_notice_stands() -> None:
     assert (removed(decided), reclaims(decided)) == ([], job.status.elastic.reclaims if job.status.elastic else ())
 
 
-def test_a_date_in_the_future_is_acted_upon_in_time() -> None:
-    """A minute and a checkpoint ahead."""
-    job = elastic(timeout=100)
-    dated = {"spot": Notice("training.kubedl.io/reclaim-at", at=after(3600))}
-    decided = decide(job, *pods(job, 2), notices=dated)
-    assert (reclaims(decided), decided.wake_at) == ((), after(3440))
-    assert phases(decide(job, *pods(job, 2), notices=dated, now=3440)) == ["Requested"]
-
-
 def test_an_evicted_pod_with_a_long_grace_period_has_left_at_once() -> None:
     """It ends when it wants, and that is no failure."""
     job = elastic(timeout=1)
     there = [*pods(job)[:2], pod(job, "Worker", 2).on("spot").running().disrupted().going(3600)]
     assert phases(decide(job, *there)) == ["Left"]
-
-
-def test_a_long_window_begins_with_its_first_sight() -> None:
-    """It would never come nearer otherwise."""
-    job = elastic(timeout=10)
-    decided = decide(job, *pods(job, 2), notices={"spot": Notice("x", timedelta(hours=1))})
-    assert [(one.phase, one.taken_at) for one in reclaims(decided)] == [("Requested", after(3600))]
-
-
-def test_a_date_in_the_past_leaves_no_time() -> None:
-    job = elastic()
-    decided = decide(job, *pods(job, 2), notices={"spot": Notice("x", at=after(-60))})
-    assert phases(decided) == ["Unsaved"]
 
 
 def test_survivors_below_the_smallest_size_wait_for_the_new_pod() -> None:
