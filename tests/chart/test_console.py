@@ -1,14 +1,18 @@
 """The web console in the chart: off by default, with a pod and a role of its own that changes nothing."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from harness.drivers.helm import Helm
 from kubedl.entrypoints.console import parser
 from testbed.api import Object
 from testbed.errors import TestbedError
 
+DOCS = Path(__file__).parents[2] / "docs" / "how-to"
 REVIEWS = ("tokenreviews", "subjectaccessreviews")
 
 
@@ -140,6 +144,48 @@ def test_it_asks_the_prometheus_of_the_operator(helm: Helm) -> None:
     assert [one["name"] for one in pod["volumes"]] == ["session-key", "queries"]
     [egress] = console(objects, "NetworkPolicy")["spec"]["egress"]
     assert 9090 in [one["port"] for one in egress["ports"]]
+
+
+def documented(page: str) -> dict[str, Any]:
+    """The values of the chart on a page of the documentation."""
+    [block] = re.findall(r'```yaml title="values.yaml"\n(.*?)```', (DOCS / page).read_text(), re.DOTALL)
+    found: dict[str, Any] = yaml.safe_load(block)
+    return found
+
+
+def test_of_the_volumes_in_the_documentation_it_gets_the_one_with_the_queries(helm: Helm) -> None:
+    """It answers browsers, so the key of the operator is none of its business; no mount is where another one is."""
+    queries, checkpoints = documented("roll-out-a-version.md"), documented("resize-a-running-job.md")
+    settings = {
+        "operator": queries["operator"] | checkpoints["operator"],
+        **{name: checkpoints[name] + queries[name] for name in ("extraVolumes", "extraVolumeMounts")},
+    }
+    objects = helm.template(values(sessionKeySecret="sign-ins") | settings)
+    pod = console(objects, "Deployment")["spec"]["template"]["spec"]
+    [container] = pod["containers"]
+    assert [one["name"] for one in container["volumeMounts"]] == ["session-key", "queries"]
+    assert [one["name"] for one in pod["volumes"]] == ["session-key", "queries"]
+    options = parser().parse_args(container["args"][1:])
+    paths = [one["mountPath"] for one in container["volumeMounts"]]
+    assert [str(Path(file).parent) for file in (options.session_key_file, options.analysis_queries)] == paths
+    deployments = [one for one in objects if one["kind"] == "Deployment"]
+    [operator] = [one for one in deployments if not one["metadata"]["name"].endswith("-console")]
+    for mounts in (container["volumeMounts"], operator["spec"]["template"]["spec"]["containers"][0]["volumeMounts"]):
+        every = [Path(one["mountPath"]) for one in mounts]
+        assert not [one for one in every for other in every if one is not other and one.is_relative_to(other)]
+
+
+def test_of_mounts_in_one_another_it_gets_the_one_with_the_file(helm: Helm) -> None:
+    """A name that only begins like the file's directory is another directory."""
+    mounts = {"a": "/etc/own", "b": "/etc", "c": "/etc/own/queries.yaml", "d": "/etc/own/q"}
+    settings = {
+        "operator": {"prometheus": "http://prometheus:9090", "analysisQueries": "/etc/own/queries.yaml"},
+        "extraVolumes": [{"name": name, "emptyDir": {}} for name in mounts],
+        "extraVolumeMounts": [{"name": name, "mountPath": path} for name, path in mounts.items()],
+    }
+    pod = console(helm.template(values() | settings), "Deployment")["spec"]["template"]["spec"]
+    assert [one["name"] for one in pod["containers"][0]["volumeMounts"]] == ["c"]
+    assert [one["name"] for one in pod["volumes"]] == ["c"]
 
 
 def test_without_a_prometheus_none_is_asked(helm: Helm) -> None:
