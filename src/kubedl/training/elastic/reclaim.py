@@ -11,13 +11,23 @@ import msgspec
 from kubedl.api.elastic import MOST_RECLAIMS, ElasticStatus, Reclaim
 from kubedl.training import replica_status, restarts
 from kubedl.training.elastic import reclaim_records as records
-from kubedl.training.elastic.leaving import Key, Subject, checkpoint_timeout, due, is_asked_for, key_of, subjects
+from kubedl.training.elastic.leaving import (
+    DISRUPTED,
+    Key,
+    Subject,
+    checkpoint_timeout,
+    due,
+    is_asked_for,
+    key_of,
+    subjects,
+)
 from kubedl.training.elastic.resizing import leaving_pods
 from kubedl.training.job import Job
 from kubedl.training.observed import Observed, ObservedReplica
 from kubedl.training.plan import CheckpointRequest, PlanBuilder
 from kubedl.training.policies import index_ranges
-from kubedl.training.policies.safe_time import later
+from kubedl.training.policies.restart_backoff import pause
+from kubedl.training.policies.safe_time import LONG_AGO, later
 
 CONDITION = "Reclaiming"
 NOTICED, UNSAVED, SETTLED, RESTARTED = "NodeReclaimNoticed", "ReclaimUnsaved", "ReclaimSettled", "LeaderReclaimed"
@@ -75,7 +85,7 @@ def _new_records(builder: PlanBuilder, known: ElasticStatus, found: dict[Key, Su
     room = MOST_RECLAIMS - sum(record.phase not in records.OVER for record in known.reclaims)
     new: list[Reclaim] = []
     for key, subject in found.items():
-        if key in recorded or not subject.replicas or len(new) >= room:
+        if key in recorded or not subject.replicas or len(new) >= room or _is_evicted_too_often(observed, subject):
             continue
         indexes = [seen.replica.index for seen in subject.replicas if seen.replica.role == observed.kind.elastic_role]
         new.append(
@@ -90,6 +100,15 @@ def _new_records(builder: PlanBuilder, known: ElasticStatus, found: dict[Key, Su
             )
         )
     return new
+
+
+def _is_evicted_too_often(observed: Observed, subject: Subject) -> bool:
+    """Return whether pods are evicted as soon as they are made, again and again: restarts have a backoff for that."""
+    return subject.notice.source == DISRUPTED and any(
+        observed.now < later(seen.current.metadata.creation_timestamp or LONG_AGO, pause(seen.attempt, disrupted=True))
+        for seen in subject.replicas
+        if seen.current is not None
+    )
 
 
 def _step(
@@ -165,10 +184,16 @@ def _tell(builder: PlanBuilder, steps: list[Step]) -> None:
 
 
 def _notice_message(builder: PlanBuilder, record: Reclaim) -> str:
+    """Return what is said of a new record: how far it came in its first step, too."""
     who = _who(builder, record)
     if not record.node:
         return f"a checkpoint is asked for before {who} are removed"
     when = f" at {record.taken_at:%Y-%m-%dT%H:%M:%SZ}" if record.taken_at is not None else ""
+    if record.source == DISRUPTED:
+        verb = "is" if record.leader else "are"
+        if record.phase == "Left":
+            return f"{who} {verb} evicted from node {record.node}" + (": all replicas restart" if record.leader else "")
+        return f"{who} {verb} to be evicted from node {record.node}{when}: a checkpoint is asked for first"
     what = "all replicas restart, since the first one runs there" if record.leader else f"{who} leave it"
     return f"node {record.node} will be taken{when} ({record.source}): after a checkpoint {what}"
 
@@ -198,7 +223,7 @@ def _leave(builder: PlanBuilder, replicas: Replicas, leaving: Replicas) -> tuple
         return replicas, False
     if any(seen.replica == builder.observed.job.leader for seen in leaving):
         message = (
-            "the first replica, which keeps the rendezvous, leaves a node that will be taken; "
+            "the first replica, which keeps the rendezvous, has to leave its node; "
             "all replicas are restarted (not counted as a retry)"
         )
         return restarts.start_over(builder, replicas, RESTARTED, message), True

@@ -6,7 +6,7 @@ import pytest
 
 from kubedl.api.conditions import find, is_true
 from kubedl.api.elastic import MOST_RECLAIMS, ElasticStatus, ReclaimCounts
-from kubedl.training.elastic.leaving import DISRUPTED, places
+from kubedl.training.elastic.leaving import places
 from kubedl.training.elastic.notices import Notice
 from tests.training_builders import NOW, after, decide, pod, torch_job
 from tests.unit.training.elastic.reclaim_builders import (
@@ -199,25 +199,6 @@ def test_a_node_that_is_lost_after_its_notice_was_announced() -> None:
     assert (phases(decided), decided.status.attempt) == (["Left"], 0)
 
 
-def test_an_evicted_pod_leaves_alone() -> None:
-    """Others on its node stay."""
-    job = elastic()
-    there = [*pods(job, 1, 2)[:2], pod(job, "Worker", 2).on("spot").running().disrupted().going(30)]
-    decided = decide(job, *there)
-    (found,) = reclaims(decided)
-    assert (found.source, found.node, found.replicas, found.phase) == (DISRUPTED, "spot", "2", "Left")
-    assert decided.status.replica_statuses["Worker"].attempts == {"2": 1}
-    gone = decide(written(job, decided), *there[:2], deleted=[there[2]], now=3)
-    assert (made(gone), gone.status.attempt, phases(gone)) == ([(2, 1)], 0, ["Settled"])
-    assert reclaims(gone)[0].ended_at == after(3)
-
-
-def test_a_pod_that_will_be_evicted_is_asked_for_first() -> None:
-    job = elastic()
-    there = [*pods(job)[:2], pod(job, "Worker", 2).on("spot").running().disrupted()]
-    assert phases(decide(job, *there)) == ["Requested"]
-
-
 def test_a_pod_that_is_deleted_or_lost_without_notice_is_as_ever() -> None:
     """All restart."""
     job = elastic(members="0-2")
@@ -235,13 +216,6 @@ def test_a_node_is_left_once_as_long_as_its_notice_stands() -> None:
     back = pod(job, "Worker", 2).attempt(1).on("spot").running()
     decided = decide(job, *pods(job, number=2), back, notices=SPOT, now=60)
     assert (removed(decided), reclaims(decided)) == ([], job.status.elastic.reclaims if job.status.elastic else ())
-
-
-def test_an_evicted_pod_with_a_long_grace_period_has_left_at_once() -> None:
-    """It ends when it wants, and that is no failure."""
-    job = elastic(timeout=1)
-    there = [*pods(job)[:2], pod(job, "Worker", 2).on("spot").running().disrupted().going(3600)]
-    assert phases(decide(job, *there)) == ["Left"]
 
 
 def test_survivors_below_the_smallest_size_wait_for_the_new_pod() -> None:
