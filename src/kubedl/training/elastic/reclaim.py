@@ -4,7 +4,7 @@ Everything that must outlive the operator is in the status before it is done: th
 and the new attempt of a replica before its pod is deleted, so its end is never taken for a failure (`resizing`).
 """
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import msgspec
 
@@ -128,7 +128,15 @@ def _step(
         request=max(asked, default=known.requests + 1),  # several nodes that are taken together are one checkpoint
         confirmed=_confirmed(observed, known.requests),
     )
+    if subject is not None:
+        record = records.renewed(record, subject.notice.source, _taken_at(observed, record, subject))
     return records.step(record, scene)
+
+
+def _taken_at(observed: Observed, record: Reclaim, subject: Subject) -> datetime | None:
+    """Return when the node will be taken by the notice that stands now; the window of a source begins once."""
+    notice = subject.notice
+    return notice.at if notice.source == record.source else notice.taken_at(observed.now)
 
 
 def _is_resized(record: Reclaim) -> bool:

@@ -45,6 +45,17 @@ def deadline(record: Reclaim, timeout: timedelta) -> datetime:
     return patience if record.taken_at is None else min(patience, later(record.taken_at, -MARGIN))
 
 
+def renewed(record: Reclaim, source: str, taken_at: datetime | None) -> Reclaim:
+    """Return a record that is held to the notice that stands now, if it leaves less time than the one before.
+
+    A date may be written after a taint, or be moved; one that is later is no reason to be late for the earlier one.
+    """
+    is_earlier = taken_at is not None and (record.taken_at is None or taken_at < record.taken_at)
+    if record.phase not in BEFORE_LEAVING or not is_earlier:
+        return record
+    return msgspec.structs.replace(record, source=source, taken_at=taken_at)
+
+
 def step(record: Reclaim, scene: Scene) -> Reclaim:
     """Return the record after its next step; the same one if it waits."""
     if record.ended_at is None and not scene.is_noticed:

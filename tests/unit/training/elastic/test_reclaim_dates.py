@@ -5,14 +5,26 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from kubedl.api.conditions import is_true
 from kubedl.training.creation import create
 from kubedl.training.elastic.leaving import DISRUPTED
 from kubedl.training.elastic.notices import RECLAIM_AT, Notice
 from kubedl.training.observed import Settings
 from kubedl.training.planner import plan
-from tests.training_builders import JobBuilder, PodBuilder, after, decide, observed, pod
-from tests.unit.training.elastic.reclaim_builders import elastic, phases, pods, reclaims, removed
+from tests.training_builders import NOW, JobBuilder, PodBuilder, after, decide, observed, pod
+from tests.unit.training.elastic.reclaim_builders import (
+    TAKEN,
+    at,
+    elastic,
+    phases,
+    pods,
+    reclaims,
+    record,
+    removed,
+    written,
+)
 
 NEXT_WEEK = {"spot": Notice(RECLAIM_AT, at=after(7 * 86_400))}
 
@@ -66,6 +78,39 @@ def test_new_pods_avoid_a_node_only_when_its_date_is_near() -> None:
     assert not affinity(job, *pods(job, 1, number=2), notices=NEXT_WEEK)
     near = affinity(job, *pods(job, 1, number=2), notices={"spot": Notice(RECLAIM_AT, at=after(60))})
     assert "spot" in str(near)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "source", "taken"),
+    [
+        (None, Notice(RECLAIM_AT, at=after(60)), RECLAIM_AT, 60),
+        (None, Notice("x", timedelta(seconds=30)), "x", 40),
+        (120, Notice(RECLAIM_AT, at=after(60)), RECLAIM_AT, 60),
+        (120, Notice("x", timedelta(seconds=30)), "x", 40),
+        (120, Notice(TAKEN, at=after(60)), TAKEN, 60),
+        (120, Notice(RECLAIM_AT, at=after(130)), TAKEN, 120),
+        (120, Notice(TAKEN, timedelta(seconds=15)), TAKEN, 120),
+        (None, Notice("x"), TAKEN, None),
+    ],
+    ids=str,
+)
+def test_of_two_dates_the_earlier_counts(before: int | None, now: Notice, source: str, taken: int | None) -> None:
+    """Ten seconds after the first notice there is another one; its window begins then, and only once."""
+    job = elastic(reclaims=(record("Requested", taken_at=before and after(before)),), requests=1)
+    for seconds in (10, 11):
+        decided = decide(job, *pods(job, 2), notices={"spot": now}, now=seconds)
+        [found] = reclaims(decided)
+        assert (found.source, found.phase, found.taken_at) == (source, "Requested", taken and after(taken))
+        job = written(job, decided)
+    late = decide(job, *pods(job, 2), notices={"spot": now}, now=90 if taken is None else min(90, taken - 5))
+    assert phases(late) == ["Unsaved"]
+
+
+def test_a_date_says_nothing_to_those_that_have_left() -> None:
+    job = at("Left", left_at=NOW)
+    going = pod(job, "Worker", 2).on("spot").running().going(30)
+    dated = decide(job, *pods(job, number=2), going, notices={"spot": Notice(RECLAIM_AT, at=after(60))}, now=5)
+    assert [(one.source, one.taken_at) for one in reclaims(dated)] == [(TAKEN, after(120))]
 
 
 def affinity(job: JobBuilder, *there: PodBuilder, **known: Any) -> object:  # noqa: ANN401 - those of `observed`
