@@ -9,8 +9,9 @@ from kubedl.kube.types.core import Pod
 from kubedl.training import replica_status
 from kubedl.training.elastic.notices import Notice
 from kubedl.training.elastic.resizing import has_success
-from kubedl.training.job import Job
+from kubedl.training.job import Job, Replica
 from kubedl.training.observed import Observed, ObservedReplica
+from kubedl.training.policies import index_ranges
 from kubedl.training.policies.clean_pod_policy import ENDED
 from kubedl.training.policies.safe_time import later
 
@@ -28,7 +29,7 @@ class Subject:
 
     notice: Notice
     node: str  # empty if a user removes replicas
-    replicas: tuple[ObservedReplica, ...]
+    replicas: tuple[ObservedReplica, ...]  # without those that have left already
     is_going: bool = False  # told to go by others, or lost with the node
 
     @property
@@ -102,7 +103,7 @@ def subjects(observed: Observed, known: ElasticStatus, replicas: Iterable[Observ
             living.setdefault(pod.spec.node_name, []).append(seen)
     found: dict[Key, Subject] = {}
     for node, notice in noticed.items():
-        on_it = tuple(living.get(node, ()))
+        on_it = tuple(seen for seen in living.get(node, ()) if not _has_left(observed, known, node, seen.replica))
         going = node in observed.lost_nodes or any(_is_going(seen.current) for seen in on_it)
         found[NODE, node] = Subject(notice, node, on_it, going and bool(on_it))
     for node, there in living.items():
@@ -119,6 +120,20 @@ def subjects(observed: Observed, known: ElasticStatus, replicas: Iterable[Observ
         removed = tuple(seen for seen in replicas if seen.replica.role == role and seen.replica.index >= asked)
         found[RESIZE, ""] = Subject(Notice(RESIZE), "", removed, is_going=job.count(role) <= asked)
     return found
+
+
+def _has_left(observed: Observed, known: ElasticStatus, node: str, replica: Replica) -> bool:
+    """Return whether a replica has left a node for the notice that stands: if it is back, it is bound to the node.
+
+    A pod that was made before the notice, and waited for a node until now, has not.
+    """
+    return any(
+        record.leader
+        if replica == observed.job.leader
+        else replica.role == observed.kind.elastic_role and replica.index in index_ranges.read(record.replicas)
+        for record in known.reclaims
+        if key_of(record) == (NODE, node) and record.ended_at is None and record.left_at is not None
+    )
 
 
 def _is_going(pod: Pod | None) -> bool:

@@ -79,9 +79,9 @@ def stop(builder: PlanBuilder, reason: str) -> None:
 
 
 def _new_records(builder: PlanBuilder, known: ElasticStatus, found: dict[Key, Subject]) -> list[Reclaim]:
-    """Return records of notices that have none; as long as a notice stands, its node is left once."""
+    """Return records of notices that have none; whoever has to leave meanwhile does so with those that are there."""
     observed = builder.observed
-    recorded = {key_of(record) for record in known.reclaims if record.ended_at is None and not _is_resized(record)}
+    recorded = {key_of(record) for record in known.reclaims if record.phase in records.BEFORE_LEAVING}
     room = MOST_RECLAIMS - sum(record.phase not in records.OVER for record in known.reclaims)
     new: list[Reclaim] = []
     for key, subject in found.items():

@@ -249,6 +249,27 @@ def test_a_suspended_job_waits_for_nothing() -> None:
     assert resumed.ask is None
 
 
+@pytest.mark.parametrize("phase", ["Left", "Settled"])
+def test_a_pod_that_comes_to_a_node_after_the_others_have_left_it_leaves_too(phase: str) -> None:
+    """It was made before the notice, so it did not know; who left and is back because of its template stays."""
+    job = at(phase, left_at=NOW).counted("Worker", active=3, attempts={"2": 1})
+    back = pod(job, "Worker", 2).attempt(1).on("spot").running()
+    there = [*pods(job, 1, number=2), back]
+    asked = decide(job, *there, notices=SPOT, now=40)
+    assert [(one.phase, one.replicas) for one in reclaims(asked)] == [("Settled", "2"), ("Requested", "1")]
+    job = written(job, asked)
+    job = written(job, decide(job, *there, notices=SPOT, confirmed="uid-bert-2", now=45))
+    assert removed(decide(job, *there, notices=SPOT, now=45)) == ["bert-worker-1"]
+
+
+def test_a_first_replica_that_is_bound_to_its_node_leaves_it_once() -> None:
+    job = elastic(reclaims=(record("Settled", replicas="", leader=True, left_at=NOW),), requests=1).master()
+    job = job.counted("Master", active=1)
+    master = pod(job, "Master").on("spot").running()
+    assert phases(decide(job, master, *pods(job), notices=SPOT, now=60)) == ["Settled"]
+    assert phases(decide(job, master, *pods(job, 0), notices=SPOT, now=60)) == ["Settled", "Requested"]
+
+
 def test_who_was_replaced_for_another_reason_has_nothing_to_leave() -> None:
     job = at("Requested")
     assert phases(decide(job, *pods(job), notices=SPOT)) == ["Settled"]
