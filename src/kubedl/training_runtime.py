@@ -17,8 +17,8 @@ import threading
 import time
 from contextlib import suppress
 
-PAUSE = 30.0  # seconds at least between two checkpoints that were asked for
-LONGEST_REQUEST, SECONDS_TO_SEND = 2048, 2.0  # bytes, and all together: a slow client delays others no longer
+PAUSE, AT_ONCE = 30.0, 32  # seconds at least between two checkpoints that were asked for; connections
+LONGEST_REQUEST, SECONDS_TO_SEND = 2048, 0.5  # bytes, and all together: nobody keeps one of the turns longer
 ASK, STATE = "POST /kubedl/v1/checkpoint?id=", "GET /kubedl/v1/state"
 
 
@@ -39,11 +39,12 @@ class Checkpoints:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self._socket = socket.create_server((host, port), family=family, dualstack_ipv6=host == "::")
         self.port: int = self._socket.getsockname()[1]
-        threading.Thread(target=self._serve, name="checkpoints", daemon=True).start()
+        for _ in range(AT_ONCE):  # clients that send nothing must not keep the operator waiting
+            threading.Thread(target=self._serve, name="checkpoints", daemon=True).start()
 
     def close(self) -> None:
         """Answer nobody any more."""
-        self._socket.shutdown(socket.SHUT_RDWR)  # else the thread that waits in accept() would keep the port
+        self._socket.shutdown(socket.SHUT_RDWR)  # else threads that wait in accept() would keep the port
         self._socket.close()
 
     def reached(self, step: int) -> None:
@@ -71,7 +72,7 @@ class Checkpoints:
             with suppress(OSError), self._socket.accept()[0] as connection:
                 status, body = self._answer(_head(connection))
                 connection.sendall(f"HTTP/1.1 {status}\r\nConnection: close\r\n\r\n{body}".encode())
-            time.sleep(0.01)  # no more answers than a program can bear, whoever asks
+            time.sleep(0.1)  # no more answers than a program can bear, whoever asks
 
     def _answer(self, head: str) -> tuple[str, str]:
         request, *headers = head.split("\r\n")

@@ -7,12 +7,14 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kubedl import training_runtime
+from kubedl.training.elastic import asking
 from kubedl.training_runtime import Checkpoints
 
 FILE = Path(training_runtime.__file__)
@@ -146,13 +148,33 @@ def test_anything_else_is_refused_and_the_next_one_answered(checkpoints: Checkpo
     assert state(checkpoints)["total"] == 100
 
 
-def test_a_client_that_sends_nothing_delays_others_for_a_moment(
+def idle(checkpoints: Checkpoints, stack: ExitStack, number: int) -> None:
+    """Clients that connect, and send too little."""
+    for _ in range(number):
+        one = stack.enter_context(socket.create_connection(("127.0.0.1", checkpoints.port)))
+        one.sendall(b"GET /kube")
+
+
+def test_clients_that_send_nothing_delay_nobody(checkpoints: Checkpoints, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Anybody in the cluster can connect."""
+    monkeypatch.setattr(training_runtime, "SECONDS_TO_SEND", 60.0)
+    with ExitStack() as stack:
+        idle(checkpoints, stack, training_runtime.AT_ONCE - 1)
+        assert state(checkpoints)["step"] == 0
+
+
+def test_as_many_as_there_are_turns_delay_others_for_a_moment(
     checkpoints: Checkpoints, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(training_runtime, "SECONDS_TO_SEND", 0.1)
-    with socket.create_connection(("127.0.0.1", checkpoints.port)) as idle:
-        idle.sendall(b"GET /kube")
+    with ExitStack() as stack:
+        idle(checkpoints, stack, 2 * training_runtime.AT_ONCE)
         assert state(checkpoints)["step"] == 0
+
+
+def test_turns_are_shorter_than_the_patience_of_the_operator() -> None:
+    """It sends two requests in that time."""
+    assert 2 * training_runtime.SECONDS_TO_SEND < asking.SECONDS
 
 
 def test_nobody_beyond_the_machine_is_answered_without_a_token() -> None:
@@ -169,6 +191,7 @@ def test_nobody_beyond_the_machine_is_answered_without_a_token() -> None:
 
 def test_a_port_is_free_again_after_the_end() -> None:
     first = Checkpoints(port=0)
+    assert state(first)["step"] == 0
     first.close()
     Checkpoints(port=first.port).close()
 
