@@ -8,6 +8,7 @@ import asyncio
 import ipaddress
 from dataclasses import dataclass
 from typing import Protocol
+from weakref import WeakValueDictionary
 
 import msgspec
 import structlog
@@ -20,7 +21,7 @@ from kubedl.training.plan import CheckpointRequest
 
 SECONDS = 2.0  # for both requests together
 PAUSE = 0.9  # seconds between two questions to a job, whoever wants to ask
-AT_ONCE = 64  # programs
+AT_ONCE, OF_A_NAMESPACE = 64, 8  # programs: those of one namespace that do not answer must not delay all others
 LONGEST_ANSWER = 4096  # bytes, with its head
 LONGEST_ID = 64
 
@@ -89,6 +90,7 @@ class CheckpointAsker:
         self._client, self._key = client, key
         self._jobs: dict[str, _Memory] = {}
         self._room = asyncio.Semaphore(AT_ONCE)
+        self._rooms = WeakValueDictionary[str, asyncio.Semaphore]()  # of namespaces; there as long as somebody asks
 
     def confirmed(self, uid: str) -> str:
         """Return the last request that the program of a job has confirmed."""
@@ -111,7 +113,8 @@ class CheckpointAsker:
 
     async def _ask(self, uid: str, request: CheckpointRequest) -> None:
         try:
-            async with self._room:
+            # The turn of the namespace first: who waits for that one keeps none of the others.
+            async with self._room_of(request.pod.metadata.namespace), self._room:
                 host = await self._address(request)
                 async with asyncio.timeout(SECONDS):
                     confirmed = await exchange(host, request.port, token(self._key, uid), request.id)
@@ -121,6 +124,12 @@ class CheckpointAsker:
         known = self._jobs.get(uid)
         if known is not None:
             known.confirmed = confirmed
+
+    def _room_of(self, namespace: str) -> asyncio.Semaphore:
+        room = self._rooms.get(namespace)
+        if room is None:
+            room = self._rooms[namespace] = asyncio.Semaphore(OF_A_NAMESPACE)
+        return room
 
     async def _address(self, request: CheckpointRequest) -> str:
         """Return the address of this very pod."""

@@ -189,6 +189,26 @@ async def test_a_program_that_hangs_is_left_alone(monkeypatch: pytest.MonkeyPatc
         assert len(heard) == 1
 
 
+async def test_programs_of_one_namespace_that_hang_do_not_delay_others(checkpoints: Checkpoints) -> None:
+    """However many there are; nothing is remembered of a namespace that asks nobody."""
+    async with program(b"", hangs=True) as (port, heard):
+        made = asker(Api())
+        for number in range(100):
+            made.ask(f"slow-{number}", CheckpointRequest(POD, port, f"slow-{number}-1"))
+        await asyncio.sleep(0.1)
+        assert len(heard) == asking.OF_A_NAMESPACE
+        there = Pod(metadata=ObjectMeta(name="bert-worker-0", namespace="other", uid="pod-1"))
+        made.ask("job-1", CheckpointRequest(there, checkpoints.port, "job-1-1"))
+        await asyncio.wait_for(made._jobs["job-1"].task, asking.SECONDS / 2)  # noqa: SLF001
+        assert checkpoints.wanted()
+        tasks = [made._jobs[f"slow-{number}"].task for number in range(100)]  # noqa: SLF001
+        for number in range(100):
+            made.forget(f"slow-{number}")
+        await asyncio.gather(*tasks, return_exceptions=True)
+        del tasks
+        assert "other" not in made._rooms  # noqa: SLF001
+
+
 async def test_a_job_is_asked_once_in_a_moment(checkpoints: Checkpoints) -> None:
     """However often its plan wants to know."""
     api = Api()
