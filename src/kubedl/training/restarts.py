@@ -175,7 +175,7 @@ def _failure(builder: PlanBuilder, seen: ObservedReplica) -> Failure | None:
         # The time of deletion is unknown. Counted from creation, pods that are deleted at once get a backoff.
         born = seen.gone.metadata.creation_timestamp or LONG_AGO
         return failure or Failure(replica, FailureClass.DISRUPTION, born, "was deleted")
-    if seen.pod is None and (_was_complete(builder, replica.role) or _was_member(builder, replica)):
+    if seen.pod is None and _was_there(builder, replica):
         # Absence is weak evidence: the cache of a new leader may be behind the status it reads.
         builder.confirm.append(observed.job.pod_name(replica))
         return Failure(replica, FailureClass.DISRUPTION, LONG_AGO, "was deleted while no operator looked")
@@ -198,18 +198,18 @@ def _judged(observed: Observed, replica: Replica, pod: Pod) -> Failure | None:
     return failure
 
 
-def _was_complete(builder: PlanBuilder, role: str) -> bool:
-    """Return whether all pods of the role were created; then a missing one was deleted."""
-    recorded = builder.observed.job.resource.status.replica_statuses.get(role, ReplicaStatus())
-    return recorded.active + recorded.succeeded + recorded.failed >= builder.observed.job.count(role)
+def _was_there(builder: PlanBuilder, replica: Replica) -> bool:
+    """Return whether a replica had its pod; then one that is missing was deleted.
 
-
-def _was_member(builder: PlanBuilder, replica: Replica) -> bool:
-    """Return whether the replica of an elastic job trained: one that grows is not complete for a while."""
-    elastic = builder.observed.job.resource.status.elastic
-    if elastic is None or replica.role != builder.observed.kind.elastic_role:
-        return False
-    return replica.index in index_ranges.read(elastic.members)
+    If all pods of its role were created it had. The number of those of an elastic job says nothing: it is resized, and
+    replicas that left a node are not back for a while. There the status names those that trained.
+    """
+    job, role = builder.observed.job, replica.role
+    status = job.resource.status
+    if job.spec.elastic is not None and status.elastic is not None and role == builder.observed.kind.elastic_role:
+        return replica.index in index_ranges.read(status.elastic.members)
+    recorded = status.replica_statuses.get(role, ReplicaStatus())
+    return recorded.active + recorded.succeeded + recorded.failed >= job.count(role)
 
 
 def _due(builder: PlanBuilder, failure: Failure, before: int) -> bool:

@@ -7,13 +7,16 @@ import pytest
 from kubedl.training.elastic.leaving import RESIZE, hold_shrink
 from kubedl.training.plan import Plan
 from kubedl.training.planner import plan
-from tests.training_builders import JobBuilder, PodBuilder, after, observed, pod
+from tests.training_builders import NOW, JobBuilder, PodBuilder, after, decide, observed, pod
 from tests.unit.training.elastic.reclaim_builders import (
+    SPOT,
     counts,
     elastic,
+    made,
     phases,
     pods,
     reclaims,
+    record,
     removed,
     written,
 )
@@ -109,3 +112,22 @@ def test_a_leader_that_stops_while_it_is_asked_lets_the_others_go() -> None:
     job = written(small, shrinking(small, *pods(small)))
     decided = shrinking(job, pod(job, "Worker").on("safe"), *pods(job)[1:], now=2)
     assert (phases(decided), removed(decided)) == (["Left"], ["bert-worker-1", "bert-worker-2"])
+
+
+def test_a_hole_that_a_node_left_is_no_deletion_when_the_job_shrinks() -> None:
+    """Worker 1 is not back yet, and as many pods are counted as the smaller job has."""
+    left = record("Left", replicas="1", left_at=NOW)
+    job = elastic(2, size=3, members="0,2", reclaims=(left,), requests=1)
+    job = job.counted("Worker", active=2, ready=2, attempts={"1": 1})
+    first, _, last = pods(job)
+    decided = decide(job, first, last, notices=SPOT, now=9)
+    assert (decided.status.attempt, removed(decided), decided.confirm) == (0, ["bert-worker-2"], ())
+    assert [one.reason for one in decided.events] == ["ReplicasRemoved"]
+    job = written(job, decided)
+    assert made(decide(job, first, notices=SPOT, now=40)) == [(1, 1)]
+
+
+def test_a_member_that_is_missing_was_deleted() -> None:
+    """Also if others are missing for a good reason."""
+    job = elastic(3, members="0,2")
+    assert decide(job, pods(job)[0]).status.attempt == 1
