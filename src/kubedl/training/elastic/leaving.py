@@ -49,17 +49,22 @@ def is_asked_for(job: Job) -> bool:
 
 
 def hold_shrink(job: Job, role: str, pods: tuple[Pod, ...], deleted: tuple[Pod, ...] = ()) -> None:
-    """Let a job that trains keep the replicas that its user removes, until its program has saved or does not answer."""
+    """Let a job that trains keep the replicas that its user removes, until its program has saved or does not answer.
+
+    If none of them runs, nobody who trains leaves: there is nothing to save.
+    """
     status = job.resource.status
     known = status.elastic
     if known is None or status.start_time is None or job.spec.suspend or not is_asked_for(job):
         return
     if role not in job or job.count(role) >= known.size:
         return
+    removed = {job.pod_name(Replica(role, index)) for index in range(job.count(role), known.size)}
+    trained = any(pod.metadata.name in removed and replica_status.is_running(pod) for pod in pods)
     is_judged = any(one.source == RESIZE and one.phase in ("Confirmed", "Unsaved") for one in known.reclaims)
     leader = job.pod_name(job.leader)
     trains = any(pod.metadata.name == leader and replica_status.is_running(pod) for pod in pods)
-    if trains and not is_judged and not has_success(job, (*pods, *deleted)):
+    if trains and trained and not is_judged and not has_success(job, (*pods, *deleted)):
         job.keep(role, known.size)
 
 

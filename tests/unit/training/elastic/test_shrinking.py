@@ -91,7 +91,7 @@ def test_a_suspended_job_keeps_nothing() -> None:
     assert seen.job.count("Worker") == 1
 
 
-@pytest.mark.parametrize("case", ["nobody trains", "somebody has succeeded", "not asked for"])
+@pytest.mark.parametrize("case", ["nobody trains", "somebody has succeeded", "not asked for", "not running yet"])
 def test_a_job_without_anybody_to_ask_shrinks_at_once(case: str) -> None:
     job = elastic(1, size=3)
     there = pods(job)
@@ -99,12 +99,20 @@ def test_a_job_without_anybody_to_ask_shrinks_at_once(case: str) -> None:
         there[0] = pod(job, "Worker").on("safe")
     elif case == "somebody has succeeded":
         there[1] = pod(job, "Worker", 1).succeeded()
+    elif case == "not running yet":
+        there[1:] = [pod(job, "Worker", 1), pod(job, "Worker", 2)]
     else:
         job = job.with_spec(elastic={"minReplicas": 1, "maxReplicas": 4})
     decided = shrinking(job, *there)
     assert decided.status.elastic is not None
     assert (decided.status.elastic.size, reclaims(decided)) == (1, ())
     assert "bert-worker-2" in removed(decided)
+
+
+def test_one_that_runs_among_those_removed_is_waited_for() -> None:
+    job = elastic(1, size=3)
+    decided = shrinking(job, *pods(job, number=2), pod(job, "Worker", 2))
+    assert (removed(decided), phases(decided)) == ([], ["Requested"])
 
 
 def test_a_leader_that_stops_while_it_is_asked_lets_the_others_go() -> None:
