@@ -73,6 +73,10 @@ def test_every_flag_can_be_set(helm: Helm, key: str) -> None:
     assert vars(after) == {**vars(before), destination: option}
 
 
+def test_no_taint_may_be_a_notice(helm: Helm) -> None:
+    assert _options(helm, {"operator": {"reclaimNotices": "none"}}).reclaim_notices == ()
+
+
 def test_the_file_of_the_checkpoint_key_can_be_set(helm: Helm, tmp_path: Path) -> None:
     file, key = tmp_path / "key", bytes(range(32))
     file.write_bytes(base64.b64encode(key))
@@ -112,6 +116,7 @@ def test_one_namespace_is_an_option_too(helm: Helm) -> None:
         ({"inferenceDomain": "*.example.org"}, "/operator/inferenceDomain'"),
         ({"efsFileSystems": "arn:aws:1"}, "/operator/efsFileSystems'"),
         ({"cacheHostPaths": "data"}, "/operator/cacheHostPaths'"),
+        ({"reclaimNotices": ""}, "/operator/reclaimNotices'"),
         ({"packerPullSecrets": "Hub"}, "/operator/packerPullSecrets'"),
         ({"leaseSeconds": 10}, "less than leaseSeconds"),
         ({"leaseRetrySeconds": 5}, "more than twice leaseRetrySeconds"),

@@ -136,7 +136,7 @@ def add_options(parser: ArgumentParser) -> None:
         type=_reclaim_notices,
         default=",".join(map(str, notices.SOURCES)),
         help="taints, and conditions (condition:TYPE), that tell that a node will be taken, each with =SECONDS until "
-        "then if that is known; elastic jobs with checkpoint leave such nodes",
+        "then if that is known; elastic jobs with checkpoint leave such nodes; none: no taint or condition tells it",
     )
     parser.add_argument(
         "--checkpoint-key-file",

@@ -15,6 +15,7 @@ from kubedl.training.policies.safe_time import later
 
 RECLAIM_AT = f"{GROUP}/reclaim-at"  # annotation of a node: when it will be taken, RFC 3339
 CONDITION_PREFIX = "condition:"  # of a source that is a condition of nodes; all others are keys of taints
+NO_SOURCES = "none"  # instead of a table: no taint or condition is a notice
 LONGEST_DATE = 40  # characters of the annotation
 FIRST_YEAR, LAST_YEAR = 2000, 9000
 LONGEST_KEY, MOST_SOURCES = 317, 32  # of a taint: a prefix of 253, a slash, 63
@@ -77,10 +78,12 @@ def notice(node: Node, sources: Iterable[Source]) -> Notice | None:
 
 
 def parse_sources(text: str) -> tuple[Source, ...]:
-    """Read the table of a flag: `key`, `key=seconds`, `condition:type=seconds`, separated by commas.
+    """Read the table of a flag: `key`, `key=seconds`, `condition:type=seconds`, separated by commas, or `none`.
 
     Raises ValueError.
     """
+    if text.strip() == NO_SOURCES:
+        return ()
     words = [word.strip() for word in text.split(",") if word.strip()]
     if len(words) > MOST_SOURCES:
         raise ValueError(f"there are {len(words)} sources of notices, and at most {MOST_SOURCES}")

@@ -1,6 +1,9 @@
 """Which nodes will be taken, and when: the table of clouds, the annotation, and whatever else may stand there."""
 
+import json
+import re
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +13,7 @@ from kubedl.kube.types.meta import ObjectMeta
 from kubedl.training.elastic.notices import RECLAIM_AT, SOURCES, Notice, Source, notice, parse_sources
 from tests.training_builders import NOW, after
 
+ROOT = Path(__file__).parents[4]
 DATE = datetime(2026, 1, 1, 12, 5, tzinfo=UTC)
 
 
@@ -89,7 +93,16 @@ def test_the_table_is_read_as_it_is_written() -> None:
         Source("a.b/c", window=timedelta(seconds=5)),
         Source("D", is_condition=True),
     )
-    assert parse_sources("") == ()
+    assert parse_sources("") == parse_sources("none") == ()
+    assert parse_sources("none,a") == (Source("none"), Source("a"))
+
+
+@pytest.mark.parametrize(("text", "good"), [("none", True), ("", False), ("a/b=5,condition:D", True), ("a,,b", False)])
+def test_the_chart_accepts_what_has_an_effect(text: str, good: bool) -> None:
+    """It leaves out a flag that is empty, so the default would hold."""
+    schema = json.loads((ROOT / "deploy/chart/values.schema.json").read_text())
+    pattern = schema["properties"]["operator"]["properties"]["reclaimNotices"]["pattern"]
+    assert bool(re.search(pattern, text)) is good
 
 
 @pytest.mark.parametrize("text", ["=5", "condition:", "a=", "a=0", "a=-1", "a=x", "a=86401", "a=²", "a b", "x" * 400])
