@@ -16,7 +16,7 @@ from kubedl.runtime.store import BY_OWNER, Store
 from kubedl.schema.grants import FOLLOW, READ, Grant
 from kubedl.training import labels
 from kubedl.training.controller import JobController
-from kubedl.training.elastic import checkpoint_token, notices
+from kubedl.training.elastic import flags as elastic
 from kubedl.training.elastic.asking import CheckpointAsker
 from kubedl.training.gang.assignment import AUTO, NONE
 from kubedl.training.gang.discovery import GangDiscovery
@@ -131,20 +131,7 @@ def add_options(parser: ArgumentParser) -> None:
         default=str(DEFAULT_RANGE),
         help="ports of nodes, first-last, for pods on the host network (networkMode); nothing else may listen there",
     )
-    parser.add_argument(
-        "--reclaim-notices",
-        type=_reclaim_notices,
-        default=",".join(map(str, notices.SOURCES)),
-        help="taints, and conditions (condition:TYPE), that tell that a node will be taken, each with =SECONDS until "
-        "then if that is known; elastic jobs with checkpoint leave such nodes; none: no taint or condition tells it",
-    )
-    parser.add_argument(
-        "--checkpoint-key-file",
-        type=_checkpoint_key,
-        default="",
-        help="file with 32 random bytes as base64, from which the operator derives how it proves itself when it asks "
-        "programs for checkpoints; without it pods of elastic jobs with checkpoint are not created",
-    )
+    elastic.add_flags(parser)
 
 
 def setup(context: Context, backends: Reflector[CacheBackend]) -> Jobs:
@@ -309,20 +296,6 @@ def _gang_scheduler(name: str) -> str:
     if name not in known:
         raise ArgumentTypeError(f"{name!r} is none of {', '.join(known)}")
     return name
-
-
-def _reclaim_notices(text: str) -> tuple[notices.Source, ...]:
-    try:
-        return notices.parse_sources(text)
-    except ValueError as error:
-        raise ArgumentTypeError(str(error)) from error
-
-
-def _checkpoint_key(file: str) -> bytes:
-    try:
-        return checkpoint_token.key_from(file) if file else b""
-    except ValueError as error:
-        raise ArgumentTypeError(str(error)) from error
 
 
 def _port_range(text: str) -> PortRange:
