@@ -38,7 +38,13 @@ class Elastic(Record, frozen=True):
 class Reclaim(Record, frozen=True):
     """What was done about one notice that a node will be taken, or about one removal of Workers by a user."""
 
-    source: Annotated[str, Meta(description="Who gave notice: a taint, a condition, or Resize.")]
+    source: Annotated[
+        str,
+        Meta(
+            description="What gave notice: the key of a taint, the type of a condition of the node, the annotation "
+            "training.kubedl.io/reclaim-at, DisruptionTarget if a pod is evicted, or Resize if a user removes Workers."
+        ),
+    ]
     phase: Annotated[ReclaimPhase, Meta(description="How far it has come.")]
     seen_at: Annotated[datetime, Meta(description="When the notice was first seen.")]
     node: Annotated[str, Meta(description="The node.")] = ""
@@ -68,7 +74,9 @@ class ElasticStatus(Record, frozen=True):
     members: Annotated[str, Meta(description="The indexes of the Workers that run, for example 0-2,5.")] = ""
     leaving: Annotated[str, Meta(description="The indexes of removed Workers whose pods are still there.")] = ""
     changes: Annotated[int, Meta(description="How often the size was changed while the job ran.")] = 0
-    shrunk_in_attempt: Annotated[int | None, Meta(description="The attempt in which Workers were last removed.")] = None
+    shrunk_in_attempt: Annotated[
+        int | None, Meta(description="The attempt of the job in which Workers were last removed, or left a node.")
+    ] = None
     selector: Annotated[str, Meta(description="The label selector of the Workers, for autoscalers.")] = ""
     requests: Annotated[int, Meta(description="The number of the last request for a checkpoint.")] = 0
     reclaims: Annotated[

@@ -1,1 +1,5 @@
-"""Elastic jobs on spot nodes: pure functions that decide and count. The operator does not call them yet."""
+"""Jobs that are resized while they run, save when they are asked to, and leave nodes that will be taken.
+
+Nothing that the operator runs calls `step` and what it decides with (`deadline`, `ledger`, `membership`, `observing`,
+`pace`, `status`, `terms`) yet: which spot and on-demand nodes a job should have.
+"""
