@@ -60,7 +60,7 @@ class MetricPages:
     def _service(self, service: ShownInference, answers: Answers, *, judging: bool) -> ServiceMetrics:
         rows = [
             _row(one.name, run.version, run.canary, answers[Question(_target(service, one.name, canary=run.canary))])
-            for one in service.status.predictor_statuses
+            for one in _predictors(service)
             for run in runs(one, service.spec.rollout)
         ]
         judged = [self._judged(service, one, answers) for one in _tried(service)] if judging else []
@@ -109,8 +109,18 @@ def _figures(metrics: Metrics, length: timedelta) -> Figures:
     )
 
 
+def _predictors(service: ShownInference) -> list[PredictorStatus]:
+    """Return the statuses of predictors in the spec.
+
+    Whoever may write the status may name any predictor there: only the names in the spec are checked by the API server,
+    and only those are compared with the Services of other namespaces.
+    """
+    names = {one.name for one in service.spec.predictors}
+    return [one for one in service.status.predictor_statuses if one.name in names]
+
+
 def _questions(service: ShownInference, *, judging: bool) -> Iterator[Question]:
-    for one in service.status.predictor_statuses:
+    for one in _predictors(service):
         for run in runs(one, service.spec.rollout):
             yield Question(_target(service, one.name, canary=run.canary))
     for one in _tried(service) if judging else ():
@@ -121,8 +131,7 @@ def _questions(service: ShownInference, *, judging: bool) -> Iterator[Question]:
 
 def _tried(service: ShownInference) -> Iterable[PredictorStatus]:
     """Return the predictors whose canary is in a step."""
-    said = service.status.predictor_statuses
-    return [one for one in said if one.rollout is not None and one.rollout.phase == "Stepping"]
+    return [one for one in _predictors(service) if one.rollout is not None and one.rollout.phase == "Stepping"]
 
 
 def _judging(service: ShownInference, one: PredictorStatus) -> Question | None:

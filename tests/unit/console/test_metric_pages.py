@@ -49,8 +49,12 @@ def source(world: World) -> Source:
     return made
 
 
-def put_service(world: World, key: ObjectKey = CHAT, analysis: dict[str, Any] | None = None) -> None:
-    """A service with a canary in its second step, of 25 percent, and a predictor without one."""
+def put_service(world: World, key: ObjectKey = CHAT, analysis: dict[str, Any] | None = None, forged: str = "") -> None:
+    """A service with a canary in its second step, of 25 percent, and a predictor without one.
+
+    `forged` is a predictor that is only in the status.
+    """
+    wrong = {"name": forged, "modelVersion": "bert-2", "trafficPercent": 0}
     rollout = {"phase": "Stepping", "stable": "bert-1", "candidate": "bert-2", "step": 1, "since": _moment(NOW)}
     rollout["stepSince"] = _moment(STEP)
     steps: dict[str, Any] = {"steps": [{"weight": 5, "pause": 600}, {"weight": 25}]}
@@ -66,6 +70,7 @@ def put_service(world: World, key: ObjectKey = CHAT, analysis: dict[str, Any] | 
             "predictorStatuses": [
                 {"name": "main", "modelVersion": "bert-2", "trafficPercent": 80, "rollout": rollout},
                 {"name": "other", "modelVersion": "bert-0", "trafficPercent": 20},
+                *([wrong | {"rollout": rollout}] if forged else []),
             ]
         },
     )
@@ -180,6 +185,18 @@ async def test_a_name_that_traefik_gives_to_two_services_is_asked_about_for_neit
     world.pages = replace(world.pages, measuring=Measuring(lambda: NOW, world.clock, source, ""))
     [service] = (await world.pages.of_metrics.services(ADA, "")).services
     assert {row.reason for row in service.rows} == {NOTHING_COUNTED}
+
+
+@pytest.mark.parametrize("forged", ['x"}[5m])))) or sum(up) #', "chat-main"])
+async def test_a_predictor_that_only_the_status_names_is_not_asked_about(
+    world: World, source: Source, forged: str
+) -> None:
+    """The first is a query of its own; by the second, nlp/x asks about the Service of nlp-x/chat."""
+    put_service(world, ObjectKey("nlp", "x"), analysis=ANALYSIS, forged=forged)
+    [service] = (await world.pages.of_metrics.service(ADA, ObjectKey("nlp", "x"))).services
+    assert [row.predictor for row in service.rows] == ["main", "main", "other"]
+    assert [row.predictor for row in service.judged] == ["main"]
+    assert {target.service for target, _ in source.asked} == {"x-main", "x-main-next", "x-other"}
 
 
 async def test_without_a_prometheus_the_page_says_so(world: World) -> None:
