@@ -16,6 +16,7 @@ from kubedl.console.people import Caller, Person
 from kubedl.console.problems import RefusalError
 from kubedl.console.wire_why import WhyFact, WhyPage, WhyTry
 from kubedl.kube import codec
+from kubedl.kube.errors import UnknownOutcomeError
 from kubedl.kube.types.meta import Object, ObjectKey, Resource
 from kubedl.why.collecting import Collector
 from kubedl.why.evidence import Evidence
@@ -27,7 +28,8 @@ from kubedl.why.rules import ALL
 AT_ONCE = 3  # threads
 MOST_WAITING = 50
 FRESH_SECONDS = 5.0
-PATIENCE_SECONDS = 20.0  # of one request, and of a page
+REQUEST_SECONDS = 5.0  # the API server waits much longer for the log of a node that is gone
+PATIENCE_SECONDS = 20.0  # of a page
 
 
 class Asked(NamedTuple):
@@ -47,9 +49,16 @@ class Bridge:
         self._calls, self._loop = calls, loop
 
     def call(self, method: str, path: str, *, params: Mapping[str, str]) -> bytes:
-        """Send a request and return the body of a successful response; raises ApiError otherwise."""
+        """Send a request and return the body of a successful response; raises ApiError otherwise.
+
+        Without an answer in time it is given up, so that the rules go on with what else is known.
+        """
         sent = asyncio.run_coroutine_threadsafe(self._calls.call(method, path, params=params), self._loop)
-        return sent.result(PATIENCE_SECONDS)
+        try:
+            return sent.result(REQUEST_SECONDS)
+        except TimeoutError:
+            sent.cancel()
+            raise UnknownOutcomeError(0, "", f"no answer in {REQUEST_SECONDS:g} seconds") from None
 
 
 @dataclass

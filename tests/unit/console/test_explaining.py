@@ -22,6 +22,7 @@ from kubedl.kube.credentials import Credentials
 from kubedl.kube.errors import ForbiddenError
 from kubedl.kube.types.meta import ObjectKey
 from tests.unit.console.world import Clock, World
+from tests.unit.why.building import ended, restarting, running
 
 PYTORCH = job_resources()["pytorchjob"]
 JOB: dict[str, Any] = {
@@ -46,17 +47,22 @@ class Api:
     url: str = ""
     asked: list[tuple[str, str]] = field(default_factory=list)  # whose token, which path
     held: asyncio.Event | None = None  # nothing is answered before
+    holds: str = ""  # only what has this in its path is held
+    job: dict[str, Any] = field(default_factory=lambda: JOB)
+    pods: list[dict[str, Any]] = field(default_factory=list)
 
     async def answer(self, request: web.Request) -> web.Response:
         """Answer as a server with nothing but the job."""
         token = request.headers.get("Authorization", "").removeprefix("Bearer ")
         self.asked.append((token, request.path))
-        if self.held is not None:
+        if self.held is not None and self.holds in request.path:
             await self.held.wait()
         if token != "token-of-ada":  # noqa: S105
             return _status(403, "Forbidden")
         if request.path.endswith("/pytorchjobs/bert"):
-            return web.json_response(JOB)
+            return web.json_response(self.job)
+        if request.path.endswith("/pods"):
+            return web.json_response({"kind": "PodList", "items": self.pods})
         if request.path.endswith("/v1alpha1"):
             names = [{"name": "pytorchjobs", "kind": "PyTorchJob", "namespaced": True, "verbs": ["get"]}]
             return web.json_response({"kind": "APIResourceList", "resources": names})
@@ -157,6 +163,19 @@ async def test_an_api_server_that_is_silent_does_not_hold_the_page(api: Api, mon
     with pytest.raises(RefusalError) as refused:
         await Explaining(Clock()).why(api.caller("ada"), PYTORCH, SEEN)
     assert refused.value.status == 504
+
+
+async def test_a_log_that_never_comes_does_not_hold_the_page(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of a node that is gone: what is known without it is said, and no request is left behind."""
+    monkeypatch.setattr(explaining, "REQUEST_SECONDS", 0.1)
+    api.job, api.pods = restarting(exitCode=1, reason="Error"), [ended(1), running()]
+    api.held, api.holds = asyncio.Event(), "/log"
+    before = asyncio.all_tasks()
+    found = await asyncio.wait_for(Explaining(Clock()).why(api.caller("ada"), PYTORCH, SEEN), 10)
+    assert any(path.endswith("/log") for _, path in api.asked)
+    assert found.rule == "run.exit"
+    await asyncio.sleep(0)
+    assert not [one for one in asyncio.all_tasks() - before if "OwnCalls.call" in repr(one.get_coro())]
 
 
 @pytest.mark.parametrize("name", ["bert", "nothing"])
