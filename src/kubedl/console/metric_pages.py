@@ -7,16 +7,16 @@ from datetime import timedelta
 
 from kubedl.api.inference import PredictorStatus
 from kubedl.console.listing import Listing
-from kubedl.console.measuring import Answer, Measuring, Question
+from kubedl.console.measuring import Answer, Measured, Measuring, Question
 from kubedl.console.object_kinds import INFERENCES, ShownInference
 from kubedl.console.people import Caller
-from kubedl.console.served import runs
+from kubedl.console.served import Run, runs
 from kubedl.console.service_pages import ServicePages
 from kubedl.console.wire_metrics import Figures, JudgedRow, MetricsList, MetricsRow, ServiceMetrics
 from kubedl.kube.types.meta import ObjectKey
 from kubedl.serving.naming import CANDIDATE, HTTP, STABLE, name_of
 from kubedl.serving.predictor_plan import strategy_of
-from kubedl.serving.rollout.analysis import WINDOW, AnalysisResult, Metrics, Thresholds, evaluate
+from kubedl.serving.rollout.analysis import WINDOW, AnalysisResult, Thresholds, evaluate
 from kubedl.serving.rollout.promql import Target
 
 MOST_SERVICES = 50  # of a list
@@ -59,9 +59,10 @@ class MetricPages:
 
     def _service(self, service: ShownInference, answers: Answers, *, judging: bool) -> ServiceMetrics:
         rows = [
-            _row(one.name, run.version, run.canary, answers[Question(_target(service, one.name, canary=run.canary))])
+            _row(one.name, run, question, answers[question])
             for one in _predictors(service)
             for run in runs(one, service.spec.rollout)
+            for question in [Question(_target(service, one.name, canary=run.canary))]
         ]
         judged = [self._judged(service, one, answers) for one in _tried(service)] if judging else []
         namespace, name = service.metadata.key
@@ -75,15 +76,14 @@ class MetricPages:
             return None
         answer = answers[question]
         result = (
-            evaluate(bounds, answer) if isinstance(answer, Metrics) else AnalysisResult("Unknown", "NoMetrics", answer)
+            AnalysisResult("Unknown", "NoMetrics", answer)
+            if isinstance(answer, str)
+            else evaluate(bounds, answer.metrics)
         )
-        known = isinstance(answer, Metrics) and answer.counted
         return JudgedRow(
             predictor=one.name,
             version=one.rollout.candidate if one.rollout is not None else "",
-            figures=_figures(answer, self.measuring.now() - question.since)
-            if isinstance(answer, Metrics) and known
-            else None,
+            figures=_figures(answer, question),
             outcome=result.outcome,
             reason=result.reason,
             message=result.message,
@@ -93,14 +93,18 @@ class MetricPages:
         )
 
 
-def _row(predictor: str, version: str, canary: bool, answer: Answer) -> MetricsRow:
-    known = _figures(answer, WINDOW) if isinstance(answer, Metrics) and answer.counted else None
-    why = answer if isinstance(answer, str) else "" if answer.counted else NOTHING_COUNTED
-    return MetricsRow(predictor=predictor, version=version, canary=canary, figures=known, reason=why)
+def _row(predictor: str, run: Run, question: Question, answer: Answer) -> MetricsRow:
+    figures = _figures(answer, question)
+    why = answer if isinstance(answer, str) else "" if figures is not None else NOTHING_COUNTED
+    return MetricsRow(predictor=predictor, version=run.version, canary=run.canary, figures=figures, reason=why)
 
 
-def _figures(metrics: Metrics, length: timedelta) -> Figures:
-    p99 = metrics.p99
+def _figures(answer: Answer, question: Question) -> Figures | None:
+    """Return what was counted, in the time that was asked about."""
+    if not isinstance(answer, Measured) or not answer.metrics.counted:
+        return None
+    metrics, p99 = answer.metrics, answer.metrics.p99
+    length = answer.until - question.since if question.since is not None else WINDOW
     return Figures(
         requests=metrics.requests,
         failures=metrics.failures,

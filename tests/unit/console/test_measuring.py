@@ -11,8 +11,10 @@ from kubedl.console.measuring import (
     AT_ONCE,
     FAILURES,
     FRESH_SECONDS,
+    KEPT_SECONDS,
     LATE,
     NOT_SET,
+    Measured,
     Measuring,
     Question,
     nobody,
@@ -24,6 +26,7 @@ from kubedl.serving.rollout.promql import ISTIO, TRAEFIK, Target
 from tests.unit.console.world import NOW, Clock
 
 pytestmark = pytest.mark.looptime
+TEN = Measured(Metrics(10, 1), NOW)
 
 
 @dataclass
@@ -73,7 +76,7 @@ async def test_viewers_share_a_question_and_its_answer_for_some_seconds(
 ) -> None:
     source.takes = 1
     both = await asyncio.gather(made.about([question()]), made.about([question()]))
-    assert [one[question()] for one in both] == [Metrics(10, 1)] * 2
+    assert [one[question()] for one in both] == [TEN] * 2
     clock.now += FRESH_SECONDS - 1
     await made.about([question()])
     assert len(source.asked) == 1
@@ -93,7 +96,7 @@ async def test_only_some_are_asked_at_a_time(made: Measuring, source: Source) ->
     source.takes = 0.1
     answers = await made.about([question(number) for number in range(50)])
     assert (source.most_at_once, len(source.asked)) == (AT_ONCE, 50)
-    assert set(map(type, answers.values())) == {Metrics}
+    assert set(map(type, answers.values())) == {Measured}
 
 
 async def test_a_page_does_not_wait_for_long_and_the_answer_is_there_for_the_next(
@@ -104,7 +107,46 @@ async def test_a_page_does_not_wait_for_long_and_the_answer_is_there_for_the_nex
     began = loop.time()
     assert await made.about([question()]) == {question(): LATE}
     assert loop.time() - began == pytest.approx(measuring.PATIENCE_SECONDS)
-    assert await made.about([question()]) == {question(): Metrics(10, 1)}
+    assert await made.about([question()]) == {question(): TEN}
+    assert len(source.asked) == 1
+
+
+async def test_the_last_figures_are_shown_while_the_next_are_late(
+    made: Measuring, source: Source, clock: Clock
+) -> None:
+    """Of a source that is always slow: every page would find the last answer too old, and the next one not there."""
+    source.takes = 4.5
+    assert await made.about([question()]) == {question(): LATE}
+    await asyncio.sleep(1)
+    for _ in range(3):
+        clock.now += FRESH_SECONDS + 9
+        assert await made.about([question()]) == {question(): TEN}
+        await asyncio.sleep(1)
+    assert len(source.asked) == 4
+    source.takes = 100
+    clock.now += KEPT_SECONDS - 1
+    assert await made.about([question()]) == {question(): TEN}
+    clock.now += 1
+    assert await made.about([question()]) == {question(): LATE}
+
+
+async def test_a_failure_is_not_shown_for_longer_than_it_is_fresh(
+    made: Measuring, source: Source, clock: Clock
+) -> None:
+    source.error = "the metrics request failed"
+    await made.about([question()])
+    source.takes = 5
+    clock.now += FRESH_SECONDS
+    assert await made.about([question()]) == {question(): LATE}
+
+
+async def test_figures_are_shown_while_too_much_is_asked(
+    made: Measuring, source: Source, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await made.about([question()])
+    monkeypatch.setattr(measuring, "MOST_WAITING", 0)
+    clock.now += FRESH_SECONDS
+    assert await made.about([question(), question(1)]) == {question(): TEN, question(1): measuring.BUSY}
     assert len(source.asked) == 1
 
 
@@ -119,7 +161,7 @@ async def test_a_source_that_is_down_is_left_alone_for_some_seconds(
     source.error = ""
     assert await made.about([question(200)]) == {question(200): "the metrics request failed"}
     clock.now += FRESH_SECONDS
-    assert await made.about([question(200)]) == {question(200): Metrics(10, 1)}
+    assert await made.about([question(200)]) == {question(200): TEN}
 
 
 async def test_one_failure_is_that_of_one_service(made: Measuring, source: Source) -> None:
@@ -129,7 +171,7 @@ async def test_one_failure_is_that_of_one_service(made: Measuring, source: Sourc
     answers = await made.about([question(1), question(2)])
     assert (answers[question(1)], answers[question(2)]) == (
         "the response of Prometheus is not a number",
-        Metrics(10, 1),
+        TEN,
     )
 
 
