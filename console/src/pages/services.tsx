@@ -28,7 +28,7 @@ export function Services() {
                   <th>Service</th>
                   <th>State</th>
                   <th>Traffic</th>
-                  <th>Requests in 5 min</th>
+                  <th>Requests</th>
                   <th>Rollout</th>
                   <th>Framework</th>
                 </tr>
@@ -48,7 +48,7 @@ export function Services() {
                     <td data-label="Traffic">
                       <Shares predictors={row.predictors} />
                     </td>
-                    <td data-label="Requests in 5 min" className="wrap">
+                    <td data-label="Requests" className="wrap">
                       <Requests row={row} list={list} />
                     </td>
                     <td data-label="Rollout" className="wrap">

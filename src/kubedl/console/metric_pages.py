@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from kubedl.api.inference import PredictorStatus
 from kubedl.console.listing import Listing
@@ -47,23 +47,19 @@ class MetricPages:
         if self.measuring.source is None:
             return MetricsList(problem=self.measuring.problem, services=(), left_out=0)
         shared = _shared(self.listing.stores.inferences) if self.measuring.by_backend else frozenset()
-        questions = [one for service in services for one in _questions(service, judging=judging)]
+        now = self.measuring.now()
+        questions = [one for service in services for one in _questions(service, now, judging=judging)]
         answers: dict[Question, Answer] = dict.fromkeys(questions, NOT_ALONE)
         alone = [one for one in questions if one.target.backend not in shared]
         answers |= await self.measuring.about(alone)
         return MetricsList(
             problem="",
-            services=[self._service(one, answers, judging=judging) for one in services],
+            services=[self._service(one, now, answers, judging=judging) for one in services],
             left_out=left_out,
         )
 
-    def _service(self, service: ShownInference, answers: Answers, *, judging: bool) -> ServiceMetrics:
-        rows = [
-            _row(one.name, run, question, answers[question])
-            for one in _predictors(service)
-            for run in runs(one, service.spec.rollout)
-            for question in [Question(_target(service, one.name, canary=run.canary))]
-        ]
+    def _service(self, service: ShownInference, now: datetime, answers: Answers, *, judging: bool) -> ServiceMetrics:
+        rows = [_row(one.name, run, question, answers[question]) for one, run, question in _recent(service, now)]
         judged = [self._judged(service, one, answers) for one in _tried(service)] if judging else []
         namespace, name = service.metadata.key
         return ServiceMetrics(
@@ -123,14 +119,25 @@ def _predictors(service: ShownInference) -> list[PredictorStatus]:
     return [one for one in service.status.predictor_statuses if one.name in names]
 
 
-def _questions(service: ShownInference, *, judging: bool) -> Iterator[Question]:
-    for one in _predictors(service):
-        for run in runs(one, service.spec.rollout):
-            yield Question(_target(service, one.name, canary=run.canary))
+def _questions(service: ShownInference, now: datetime, *, judging: bool) -> Iterator[Question]:
+    yield from (question for _, _, question in _recent(service, now))
     for one in _tried(service) if judging else ():
         question = _judging(service, one)
         if question is not None:
             yield question
+
+
+def _recent(service: ShownInference, now: datetime) -> Iterator[tuple[PredictorStatus, Run, Question]]:
+    """Yield what is asked about each version that a predictor runs: its last minutes.
+
+    Of a canary, since its step began if that is later: before, it had another share of the requests, or none.
+    """
+    for one in _predictors(service):
+        began = _began(one)
+        young = began is not None and now - began < WINDOW
+        for run in runs(one, service.spec.rollout):
+            target = _target(service, one.name, canary=run.canary)
+            yield one, run, Question(target, began if run.canary and young else None)
 
 
 def _tried(service: ShownInference) -> Iterable[PredictorStatus]:
@@ -140,11 +147,15 @@ def _tried(service: ShownInference) -> Iterable[PredictorStatus]:
 
 def _judging(service: ShownInference, one: PredictorStatus) -> Question | None:
     """Return what the operator asks about a canary: since its step began."""
-    rollout = one.rollout
-    since = (rollout.step_since or rollout.since) if rollout is not None else None
+    since = _began(one)
     if since is None or _bounds(service) is None:
         return None
     return Question(_target(service, one.name, canary=True), since)
+
+
+def _began(one: PredictorStatus) -> datetime | None:
+    """Return since when the requests of a canary count for its step."""
+    return (one.rollout.step_since or one.rollout.since) if one.rollout is not None else None
 
 
 def _bounds(service: ShownInference) -> Thresholds | None:

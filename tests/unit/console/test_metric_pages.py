@@ -49,14 +49,20 @@ def source(world: World) -> Source:
     return made
 
 
-def put_service(world: World, key: ObjectKey = CHAT, analysis: dict[str, Any] | None = None, forged: str = "") -> None:
+def put_service(
+    world: World,
+    key: ObjectKey = CHAT,
+    analysis: dict[str, Any] | None = None,
+    forged: str = "",
+    step: datetime = STEP,
+) -> None:
     """A service with a canary in its second step, of 25 percent, and a predictor without one.
 
-    `forged` is a predictor that is only in the status.
+    `forged` is a predictor that is only in the status, and `step` is when the step began.
     """
     wrong = {"name": forged, "modelVersion": "bert-2", "trafficPercent": 0}
     rollout = {"phase": "Stepping", "stable": "bert-1", "candidate": "bert-2", "step": 1, "since": _moment(NOW)}
-    rollout["stepSince"] = _moment(STEP)
+    rollout["stepSince"] = _moment(step)
     steps: dict[str, Any] = {"steps": [{"weight": 5, "pause": 600}, {"weight": 25}]}
     world.put(
         INFERENCES,
@@ -122,6 +128,27 @@ async def test_a_canary_is_judged_as_the_operator_judges_it(world: World, source
     world.clock.now += 60
     [service] = (await world.pages.of_metrics.service(ADA, CHAT)).services
     assert (service.judged[0].outcome, service.judged[0].reason) == ("Bad", "ErrorRate")
+
+
+@pytest.mark.parametrize(("age", "seconds"), [(60, 60), (299, 299), (300, 300), (3600, 300)])
+async def test_the_rate_of_a_young_canary_is_that_since_its_step_began(
+    world: World, source: Source, age: int, seconds: int
+) -> None:
+    """Five minutes would make it too small, as the canary had fewer requests before, or did not exist."""
+    began = NOW - timedelta(seconds=age)
+    put_service(world, step=began)
+    source.known = {"chat-main": Metrics(600, 0), "chat-main-next": Metrics(60, 0)}
+    [service] = (await world.pages.of_metrics.service(ADA, CHAT)).services
+    assert [one.figures and one.figures.seconds for one in service.rows] == [300, seconds, None]
+    window = NOW - timedelta(minutes=5)
+    assert (Target("nlp", "chat-main-next", 8080), max(began, window)) in source.asked
+    assert (Target("nlp", "chat-main", 8080), window) in source.asked
+
+
+async def test_a_young_canary_is_measured_and_judged_by_one_question(world: World, source: Source) -> None:
+    put_service(world, step=NOW - timedelta(minutes=1), analysis=ANALYSIS)
+    await world.pages.of_metrics.service(ADA, CHAT)
+    assert len(source.asked) == 3
 
 
 async def test_a_canary_without_figures_is_not_known(world: World, source: Source) -> None:
