@@ -29,13 +29,7 @@ export function NotKnown({ reason }: { reason: string }) {
 export function MetricsNote({ list, failed, rows = [] }: { list: MetricsList | undefined; failed: boolean; rows?: readonly MetricsRow[] }) {
   if (failed) return <p className="note">Rates, latencies and failures are not known: the console did not answer. It is asked again by itself.</p>;
   if (list === undefined) return null;
-  if (list.problem !== "")
-    return (
-      <p className="note">
-        Rates, latencies and failures are not known: {list.problem}. It is the one by which the operator judges canaries; an administrator names it with{" "}
-        <code>operator.prometheus</code> of the chart.
-      </p>
-    );
+  if (list.problem !== "") return <p className="note">Rates, latencies and failures are not known: {list.problem}.</p>;
   const reasons = [...new Set(rows.map(({ reason }) => reason).filter((reason) => reason !== ""))];
   return (
     <>

@@ -30,7 +30,14 @@ AT_ONCE = 8  # questions, of three to six queries each
 MOST_WAITING = 400
 MOST_KEPT = 4_000
 FAILURES = 3  # in a row
-NOT_SET = "this console has no Prometheus to ask"
+NOT_SET = (
+    "this console has no Prometheus to ask; an administrator names the one by which the operator judges canaries, with "
+    "operator.prometheus of the chart"
+)
+ONE_NAMESPACE = (
+    "the gateway's metrics can have one name for Services of two namespaces, and this console sees one namespace only; "
+    "queries by namespace and Service (--analysis-queries) can tell them apart"
+)
 LATE = f"Prometheus gave no answer in {PATIENCE_SECONDS:g} seconds"
 BUSY = "too much is asked of Prometheus at the moment"
 
@@ -149,8 +156,8 @@ def nobody(problem: str = NOT_SET) -> Measuring:
 
 
 @asynccontextmanager
-async def opened(url: str, queries: str) -> AsyncIterator[Measuring]:
-    """Yield what asks the Prometheus at an address; without one, what says so.
+async def opened(url: str, queries: str, only: str) -> AsyncIterator[Measuring]:
+    """Yield what asks the Prometheus at an address; without one, what says so. `only`: the one namespace to be seen.
 
     Whatever is wrong with it, the console runs: the pages that need it say so.
     """
@@ -162,6 +169,9 @@ async def opened(url: str, queries: str) -> AsyncIterator[Measuring]:
     except ValueError as error:
         log.warning("the queries about metrics cannot be used", error=str(error))
         yield nobody("the queries of this console for Prometheus cannot be used")
+        return
+    if only and chosen.by_backend:  # a Service elsewhere may have the same name, and nobody here could tell
+        yield nobody(ONE_NAMESPACE)
         return
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=client_context())) as session:
         source = Prometheus(session, url, chosen)

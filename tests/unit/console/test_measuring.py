@@ -14,6 +14,7 @@ from kubedl.console.measuring import (
     KEPT_SECONDS,
     LATE,
     NOT_SET,
+    ONE_NAMESPACE,
     Measured,
     Measuring,
     Question,
@@ -211,14 +212,23 @@ async def test_an_error_of_our_own_is_not_the_end(
 
 async def test_without_a_source_it_says_so() -> None:
     assert await nobody().about([question()]) == {question(): NOT_SET}
-    async with opened("", "") as nothing:
+    async with opened("", "", "") as nothing:
         assert (nothing.source, nothing.problem) == (None, NOT_SET)
-    async with opened("http://prometheus:9090", "/no/such/file") as broken:
+    async with opened("http://prometheus:9090", "/no/such/file", "") as broken:
         assert (broken.source, "queries" in broken.problem) == (None, True)
 
 
 async def test_names_of_services_are_shared_only_with_traefik() -> None:
     assert (TRAEFIK.by_backend, ISTIO.by_backend) == (True, False)
-    async with opened("http://prometheus:9090", "") as traefik, opened("http://prometheus:9090", "istio") as istio:
+    url = "http://prometheus:9090"
+    async with opened(url, "", "") as traefik, opened(url, "istio", "") as istio:
         assert (traefik.by_backend, istio.by_backend) == (True, False)
         assert traefik.source is not None
+
+
+async def test_a_console_of_one_namespace_cannot_tell_whose_figures_traefik_has() -> None:
+    """A Service of a namespace that it does not see may have the same name there; with Istio none has."""
+    url = "http://prometheus:9090"
+    async with opened(url, "traefik", "nlp") as traefik, opened(url, "istio", "nlp") as istio:
+        assert (traefik.source, traefik.problem) == (None, ONE_NAMESPACE)
+        assert (istio.source is not None, istio.problem) == (True, "")
