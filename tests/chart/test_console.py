@@ -142,6 +142,15 @@ def test_it_asks_the_prometheus_of_the_operator(helm: Helm) -> None:
     assert 9090 in [one["port"] for one in egress["ports"]]
 
 
+def test_a_prometheus_at_another_port_than_its_service_is_reached(helm: Helm) -> None:
+    """By the rules that let the operator reach it; a console that asks none needs none of them."""
+    further = {"to": [{"podSelector": {}}], "ports": [{"port": 9090}]}
+    policy = {"networkPolicy": {"extraEgress": [further]}}
+    asking = helm.template(values() | policy | {"operator": {"prometheus": "http://prometheus.monitoring"}})
+    assert console(asking, "NetworkPolicy")["spec"]["egress"][1:] == [further]
+    assert console(helm.template(values() | policy), "NetworkPolicy")["spec"]["egress"][1:] == []
+
+
 def test_without_a_prometheus_none_is_asked(helm: Helm) -> None:
     """Volumes of the operator are not the console's, unless its queries are on them."""
     volumes = {
