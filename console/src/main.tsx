@@ -23,6 +23,7 @@ import { Notice, Trouble } from "./parts/trouble";
 import { live, queries, useSession } from "./session";
 import { type Days, DAYS } from "./text/cost";
 import { DELETED, type View, VIEWS } from "./text/filter";
+import { choiceIn } from "./text/lineage-choice";
 import { type RangeId, RANGES } from "./text/overview";
 import { currentTheme, showTheme } from "./theme";
 import "./style/tokens.css";
@@ -117,10 +118,7 @@ const model = createRoute({
   getParentRoute: () => root,
   path: "/models/$namespace/$name",
   component: Model,
-  validateSearch: (search: Record<string, unknown>): { focus?: string; all?: boolean } => {
-    const focus = text(search["focus"]);
-    return { ...(focus === undefined ? {} : { focus }), ...(search["all"] === true ? { all: true } : {}) };
-  },
+  validateSearch: choiceIn,
 });
 const services = createRoute({ getParentRoute: () => root, path: "/services", component: Services, validateSearch: searched });
 const service = createRoute({ getParentRoute: () => root, path: "/services/$namespace/$name", component: Service });

@@ -188,6 +188,15 @@ def test_of_mounts_in_one_another_it_gets_the_one_with_the_file(helm: Helm) -> N
     assert [one["name"] for one in pod["volumes"]] == ["c"]
 
 
+def test_a_prometheus_at_another_port_than_its_service_is_reached(helm: Helm) -> None:
+    """By the rules that let the operator reach it; a console that asks none needs none of them."""
+    further = {"to": [{"podSelector": {}}], "ports": [{"port": 9090}]}
+    policy = {"networkPolicy": {"extraEgress": [further]}}
+    asking = helm.template(values() | policy | {"operator": {"prometheus": "http://prometheus.monitoring"}})
+    assert console(asking, "NetworkPolicy")["spec"]["egress"][1:] == [further]
+    assert console(helm.template(values() | policy), "NetworkPolicy")["spec"]["egress"][1:] == []
+
+
 def test_without_a_prometheus_none_is_asked(helm: Helm) -> None:
     """Volumes of the operator are not the console's, unless its queries are on them."""
     volumes = {

@@ -35,6 +35,16 @@ export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
   return (await answer.json()) as T;
 }
 
+/** An answer; null if the person is signed out or may not see it, which no answer of before outlives. */
+export async function unlessRefused<T>(answer: Promise<T>): Promise<T | null> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof RequestError && (error.status === 401 || error.status === 403)) return null;
+    throw error;
+  }
+}
+
 export async function change(method: "POST" | "DELETE", path: string, body?: unknown): Promise<void> {
   const answer = await fetch(path, {
     method,

@@ -433,7 +433,7 @@ export interface Figures {
   readonly p99Seconds: number | null;
 }
 
-/** A version that a predictor runs, in the last minutes. */
+/** A version that a predictor runs, in the last minutes; a canary since its step began if that is later. */
 export interface MetricsRow {
   readonly predictor: string;
   readonly version: string;

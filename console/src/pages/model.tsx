@@ -11,8 +11,7 @@ import { useNow } from "../session";
 import { bytes } from "../text/amounts";
 import { figure, moment } from "../text/format";
 import { shortDigest } from "../text/images";
-
-const VERSION = "version:"; // ids of versions in the graph begin so
+import { type Choice, choosing, choosingVersion, wanted } from "../text/lineage-choice";
 
 export function Model() {
   const { namespace, name } = useParams({ from: "/models/$namespace/$name" });
@@ -57,13 +56,14 @@ function Content({ page }: { page: ModelPage }) {
   );
 }
 
-/** The graph; what is chosen in it is in the address. An older version that is chosen is asked for by name. */
+/** The graph; what is chosen in it is in the address. An older version is asked for by name. */
 function Origin({ namespace, model }: { namespace: string; model: string }) {
-  const { focus = "", all = false } = useSearch({ from: "/models/$namespace/$name" });
+  const before = useSearch({ from: "/models/$namespace/$name" });
   const navigate = useNavigate({ from: "/models/$namespace/$name" });
-  const wanted = focus.startsWith(VERSION) ? focus.slice(VERSION.length) : "";
-  const question = new URLSearchParams({ ...(wanted === "" ? {} : { v: wanted }), ...(all ? { all: "1" } : {}) }).toString();
-  const go = (next: { focus?: string; all?: boolean }): void => void navigate({ search: next, replace: true, resetScroll: false });
+  const { focus = "", all = false } = before;
+  const version = wanted(before);
+  const question = new URLSearchParams({ ...(version === "" ? {} : { v: version }), ...(all ? { all: "1" } : {}) }).toString();
+  const go = (next: Choice): void => void navigate({ search: next, replace: true, resetScroll: false });
   return (
     <PageQuery<LineagePage> topic="models" path={`${address("models", namespace, model, "lineage")}?${question}`} keep>
       {(page, current) => (
@@ -74,8 +74,8 @@ function Origin({ namespace, model }: { namespace: string; model: string }) {
           model={model}
           focus={focus}
           whole={all}
-          choose={(next) => go({ ...(next === "" ? {} : { focus: next }), ...(all ? { all } : {}) })}
-          showAll={() => go({ ...(focus === "" ? {} : { focus }), all: true })}
+          choose={(next) => go(choosing(before, next))}
+          showAll={() => go({ ...before, all: true })}
         />
       )}
     </PageQuery>
@@ -84,7 +84,7 @@ function Origin({ namespace, model }: { namespace: string; model: string }) {
 
 function Versions({ versions, namespace, model }: { versions: readonly VersionRow[]; namespace: string; model: string }) {
   const now = useNow(10_000);
-  const { all } = useSearch({ from: "/models/$namespace/$name" });
+  const before = useSearch({ from: "/models/$namespace/$name" });
   return (
     <div className="scrollx" tabIndex={0} role="region" aria-label="Versions">
       <table className="stack">
@@ -106,12 +106,7 @@ function Versions({ versions, namespace, model }: { versions: readonly VersionRo
                 <span className={TONES[version.state] ?? "tone-text-off"}>
                   <Icon name={version.state === "Built" ? "ok" : version.state === "Failed" ? "fail" : "wait"} small />
                 </span>{" "}
-                <Link
-                  to="/models/$namespace/$name"
-                  params={{ namespace, name: model }}
-                  search={{ focus: `${VERSION}${version.name}`, ...(all === true ? { all } : {}) }}
-                  replace
-                >
+                <Link to="/models/$namespace/$name" params={{ namespace, name: model }} search={choosingVersion(before, version.name)} replace>
                   {version.name}
                 </Link>
               </td>

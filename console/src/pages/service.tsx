@@ -27,7 +27,8 @@ export function Service() {
 function Content({ service }: { service: ServiceRow }) {
   const now = useNow(10_000);
   const actions = useActions(address("services", service.namespace, service.name));
-  const { list, failed: silent } = useMetrics(`${address("services", service.namespace, service.name)}/metrics`);
+  const heard = useMetrics(`${address("services", service.namespace, service.name)}/metrics`);
+  const { list } = heard;
   const judged = list?.services.flatMap((one) => one.judged) ?? [];
   const rollouts = service.predictors.filter((one) => one.rollout !== null && one.rollout.phase !== "Stable");
   return (
@@ -55,7 +56,7 @@ function Content({ service }: { service: ServiceRow }) {
           <Shares predictors={service.predictors} />
         </div>
         <Predictors service={service} list={list} />
-        <MetricsNote list={list} failed={silent} rows={list?.services.flatMap(({ rows }) => rows) ?? []} />
+        <MetricsNote heard={heard} rows={list?.services.flatMap(({ rows }) => rows) ?? []} />
       </section>
     </>
   );

@@ -9,7 +9,7 @@ import { rolloutWords } from "../text/services";
 export function Services() {
   const { q = "" } = useSearch({ from: "/services" });
   const navigate = useNavigate({ from: "/services" });
-  const { list, failed } = useMetrics(`/api/v1/service-metrics?${new URLSearchParams({ q }).toString()}`);
+  const heard = useMetrics(`/api/v1/service-metrics?${new URLSearchParams({ q }).toString()}`);
   return (
     <ListPage<ServiceRow>
       title="Services"
@@ -28,7 +28,7 @@ export function Services() {
                   <th>Service</th>
                   <th>State</th>
                   <th>Traffic</th>
-                  <th>Requests in 5 min</th>
+                  <th>Requests</th>
                   <th>Rollout</th>
                   <th>Framework</th>
                 </tr>
@@ -48,8 +48,8 @@ export function Services() {
                     <td data-label="Traffic">
                       <Shares predictors={row.predictors} />
                     </td>
-                    <td data-label="Requests in 5 min" className="wrap">
-                      <Requests row={row} list={list} />
+                    <td data-label="Requests" className="wrap">
+                      <Requests row={row} list={heard.list} />
                     </td>
                     <td data-label="Rollout" className="wrap">
                       {row.predictors.map((one) => rolloutWords(one, row.steps)).filter((words) => words !== "").join("; ") || <span className="dim">–</span>}
@@ -60,7 +60,7 @@ export function Services() {
               </tbody>
             </table>
           </div>
-          <MetricsNote list={list} failed={failed} />
+          <MetricsNote heard={heard} />
         </>
       )}
     </ListPage>

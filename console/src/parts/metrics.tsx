@@ -1,19 +1,21 @@
 import { useQuery } from "@tanstack/react-query";
-import { get } from "../api/request";
+import { get, unlessRefused } from "../api/request";
 import type { JudgedRow, MetricsList, MetricsRow } from "../api/wire";
-import { MARK, measures } from "../text/metrics";
+import { useNow } from "../session";
+import { moment } from "../text/format";
+import { type Heard, heard, MARK, measures } from "../text/metrics";
 
 const EVERY = 15_000; // milliseconds
 
 /** Figures about requests, which are asked for again and again while the page is seen. */
-export function useMetrics(path: string): { readonly list: MetricsList | undefined; readonly failed: boolean } {
-  const { data, isError } = useQuery<MetricsList>({
+export function useMetrics(path: string): Heard {
+  const { data, isError, dataUpdatedAt } = useQuery<MetricsList | null>({
     queryKey: ["metrics", path],
-    queryFn: ({ signal }) => get<MetricsList>(path, signal),
+    queryFn: ({ signal }) => unlessRefused(get<MetricsList>(path, signal)),
     refetchInterval: EVERY,
     retry: false,
   });
-  return { list: data, failed: isError && data === undefined };
+  return heard(data, isError, dataUpdatedAt);
 }
 
 /** In place of a figure that nobody has. */
@@ -25,20 +27,18 @@ export function NotKnown({ reason }: { reason: string }) {
   );
 }
 
-/** Why figures are not known: of all services, or of some versions. */
-export function MetricsNote({ list, failed, rows = [] }: { list: MetricsList | undefined; failed: boolean; rows?: readonly MetricsRow[] }) {
-  if (failed) return <p className="note">Rates, latencies and failures are not known: the console did not answer. It is asked again by itself.</p>;
+/** Why figures are not known, of all services or of some versions; or of when they are. */
+export function MetricsNote({ heard: { list, trouble, since }, rows = [] }: { heard: Heard; rows?: readonly MetricsRow[] }) {
+  const now = useNow(10_000);
+  if (trouble === "refused") return <p className="note">Rates, latencies and failures are not known: you may not see them.</p>;
+  if (trouble === "silent" && list === undefined)
+    return <p className="note">Rates, latencies and failures are not known: the console did not answer. It is asked again by itself.</p>;
   if (list === undefined) return null;
-  if (list.problem !== "")
-    return (
-      <p className="note">
-        Rates, latencies and failures are not known: {list.problem}. It is the one by which the operator judges canaries; an administrator names it with{" "}
-        <code>operator.prometheus</code> of the chart.
-      </p>
-    );
+  if (list.problem !== "") return <p className="note">Rates, latencies and failures are not known: {list.problem}.</p>;
   const reasons = [...new Set(rows.map(({ reason }) => reason).filter((reason) => reason !== ""))];
   return (
     <>
+      {since === null ? null : <p className="note tone-text-wait">Rates, latencies and failures are those of {moment(since, now)}: the console has not answered since. It is asked again by itself.</p>}
       {reasons.length === 0 ? null : <p className="note">Not known: {reasons.join("; ")}.</p>}
       {list.leftOut > 0 ? <p className="note">Only the first {list.services.length} services are measured; search for the others.</p> : null}
     </>

@@ -1,10 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { get, jobPath } from "../api/request";
 import type { JobPage, WhyPage } from "../api/wire";
-import { look } from "../text/states";
+import { hasEnded, look } from "../text/states";
 import { Icon } from "./icon";
 
-const FRESH = 30_000; // milliseconds
+const FRESH = 30_000; // milliseconds; the cause of a job that waits changes without the job: a node comes, an image is pulled
 
 /** Why a job waits or failed: the job's own message, until the rules of `kubedl why` have answered. */
 export function Why({ page: { job, reason } }: { page: JobPage }) {
@@ -14,6 +14,7 @@ export function Why({ page: { job, reason } }: { page: JobPage }) {
     queryFn: ({ signal }) => get<WhyPage>(path, signal),
     enabled: job.state !== "Succeeded",
     staleTime: FRESH,
+    refetchInterval: hasEnded(job.state) ? false : FRESH,
     retry: false,
   });
   if (data === undefined && job.message === "") return null;

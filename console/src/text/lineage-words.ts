@@ -112,9 +112,11 @@ export function answer(page: LineagePage, model: string): Answer {
   }
   const serving = services.filter(({ id }) => traffic.some(({ target }) => target === id));
   const [first, ...others] = serving;
-  const withWhat = together(traffic.filter(({ target }) => target === first?.id).map((edge) => serves(edge, page, model)));
-  const too = others.length === 0 ? "" : others.length === 1 ? `; so does ${others[0]?.name ?? ""}` : `; so do ${figure(others.length)} other services`;
-  return { who: first?.name ?? "", rest: ` answers with ${withWhat}, ${origin([...new Set(traffic.map(({ source }) => source))], page)}${too}.` };
+  const of = (service: LineageNode | undefined): readonly LineageEdge[] => traffic.filter(({ target }) => target === service?.id);
+  const withWhat = (service: LineageNode | undefined): string => together(of(service).map((edge) => serves(edge, page, model)));
+  const [other] = others; // it may run other versions, made by other people
+  const too = other === undefined ? "" : others.length === 1 ? `; ${other.name} answers with ${withWhat(other)}` : `; ${figure(others.length)} other services answer with versions of it too`;
+  return { who: first?.name ?? "", rest: ` answers with ${withWhat(first)}, ${origin([...new Set(of(first).map(({ source }) => source))], page)}${too}.` };
 }
 
 /** Who trained some versions, when, and from what. */

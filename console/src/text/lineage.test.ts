@@ -89,6 +89,14 @@ test("one sentence says who serves what, who trained it and from what", () => {
   expect(rest).toBe(" answers with v1 (75 %) and v2 (25 %, canary), trained by mei.lin on 7 Nov and 15 Nov, from 2 commits, one data set and one base model.");
 });
 
+test("of two services with different versions each has its own, and who trained is said of the first alone", () => {
+  const nodes = [...NODES.map((one) => (one.id === "job-2" ? { ...one, user: "tomas.k" } : one)), node("prod", 3)];
+  const apart = [...EDGES.filter(({ target }) => target !== "chat"), edge("m-v1", "chat", { percent: 100 }), edge("m-v2", "prod", { percent: 100 })];
+  expect(answer(page(nodes, apart), "m").rest).toBe(" answers with v1 (100 %), trained by mei.lin on 7 Nov, from one commit and one data set; prod answers with v2 (100 %).");
+  const three = page([...nodes, node("test", 3)], [...apart, edge("m-v2", "test", { percent: 100 })]);
+  expect(answer(three, "m").rest).toMatch(/^ answers with v1 \(100 %\), trained by mei.lin on 7 Nov.*; 2 other services answer with versions of it too\.$/);
+});
+
 test("without a service the sentence says so, and speaks of the newest version", () => {
   const nobody = page(NODES.slice(0, -1), EDGES.slice(0, -2));
   expect(answer(nobody, "m").rest).toBe("Nobody that you may see serves it. Its newest version, v2, was trained by mei.lin on 15 Nov, from one commit, one data set and one base model.");

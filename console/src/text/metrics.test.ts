@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
+import { RequestError, unlessRefused } from "../api/request";
 import type { Figures, JudgedRow } from "../api/wire";
-import { failed, inShort, latency, measures, rate } from "./metrics";
+import { failed, heard, inShort, latency, measures, rate } from "./metrics";
 
 const figures = (more: Partial<Figures> = {}): Figures => ({ requests: 600, failures: 3, seconds: 300, p99Seconds: 0.25, ...more });
 const judged = (more: Partial<JudgedRow> = {}): JudgedRow => ({
@@ -38,6 +39,26 @@ test("a canary stands beside its bounds", () => {
 test("too few requests are grey, not green", () => {
   const tones = measures(judged({ outcome: "Unknown", figures: figures({ requests: 10, failures: 0 }) })).map(({ tone }) => tone);
   expect(tones).toEqual(["off", "off", "off"]);
+});
+
+test("too few requests past a bound are grey: nothing follows from them", () => {
+  const [errors, p99] = measures(judged({ outcome: "Unknown", figures: figures({ requests: 10, failures: 5, p99Seconds: 9 }) }));
+  expect([errors?.tone, errors?.words, p99?.tone]).toEqual(["off", "past the bound, of too few requests", "off"]);
+});
+
+test("figures of before are shown with their time, unless they may not be seen any more", () => {
+  const list = { problem: "", services: [], leftOut: 0 };
+  const at = Date.UTC(2026, 10, 18, 12);
+  expect(heard(list, false, at)).toEqual({ list, trouble: "", since: null });
+  expect(heard(list, true, at)).toEqual({ list, trouble: "silent", since: "2026-11-18T12:00:00.000Z" });
+  expect(heard(undefined, true, 0)).toEqual({ list: undefined, trouble: "silent", since: null });
+  for (const silent of [false, true]) expect(heard(null, silent, at)).toEqual({ list: undefined, trouble: "refused", since: null });
+});
+
+test("a refusal is an answer, and a failure is none", async () => {
+  const refusal = (status: number): Promise<never> => Promise.reject(new RequestError(status, { what: "", why: "", next: "", request: "", fields: [] }));
+  expect([await unlessRefused(refusal(401)), await unlessRefused(refusal(403)), await unlessRefused(Promise.resolve(1))]).toEqual([null, null, 1]);
+  await expect(unlessRefused(refusal(503))).rejects.toThrow();
 });
 
 test("bounds that are not set are not drawn, nor what nobody measured", () => {

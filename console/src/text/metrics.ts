@@ -31,6 +31,19 @@ export function inShort(figures: Figures): string {
 export const rowOf = (list: MetricsList | undefined, namespace: string, name: string, predictor: string, canary: boolean): MetricsRow | undefined =>
   list?.services.find((one) => one.namespace === namespace && one.name === name)?.rows.find((row) => row.predictor === predictor && row.canary === canary);
 
+export interface Heard {
+  readonly list: MetricsList | undefined;
+  readonly trouble: "" | "silent" | "refused";
+  readonly since: string | null; // when figures that are still shown were heard; null: now
+}
+
+/** What to show of the last answer, of some time; null: the figures may not be seen, so those of before are not shown either. */
+export function heard(answer: MetricsList | null | undefined, silent: boolean, at: number): Heard {
+  if (answer === null) return { list: undefined, trouble: "refused", since: null };
+  if (!silent) return { list: answer, trouble: "", since: null };
+  return { list: answer, trouble: "silent", since: answer === undefined ? null : new Date(at).toISOString() };
+}
+
 export interface Measure {
   readonly title: string;
   readonly value: string;
@@ -54,8 +67,8 @@ export function measures({ figures, outcome, mostErrorRate, mostP99Seconds, leas
       return;
     }
     const part = most > 0 ? value / most : value > 0 ? 2 : 0;
-    const tone: Tone = part > 1 ? "fail" : !enough || outcome === "Unknown" ? "off" : part >= NEAR ? "wait" : "ok";
-    const said = part > 1 ? "past the bound" : part >= NEAR ? "close to the bound" : "within the bound";
+    const tone: Tone = !enough ? "off" : part > 1 ? "fail" : outcome === "Unknown" ? "off" : part >= NEAR ? "wait" : "ok";
+    const said = part > 1 ? `past the bound${enough ? "" : ", of too few requests"}` : part >= NEAR ? "close to the bound" : "within the bound";
     found.push({ title, value: words(value), bound: `of ${words(most)}`, width: Math.min(100, part * MARK), tone, words: said });
   };
   if (mostErrorRate !== null) against("Failed requests", figures.requests === 0 ? null : figures.failures / figures.requests, mostErrorRate, share);

@@ -25,5 +25,8 @@ const LOOKS: Readonly<Record<string, Look>> = {
 export const look = (state: string): Look => LOOKS[state] ?? UNKNOWN;
 export const STATES = Object.keys(LOOKS);
 
+/** Whether a job has ended, so that nothing about it changes any more. */
+export const hasEnded = (state: string): boolean => ["Succeeded", "Failed", "Deleted", "Lost"].includes(state);
+
 /** The word for a state; a job that no operator has seen has none. */
 export const word = (state: string): string => state || "Not seen";

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import type { JobRow } from "../api/wire";
 import { inOrder, inView, matcher } from "./filter";
 import { duration, elapsed, moment, readiness } from "./format";
+import { hasEnded, STATES } from "./states";
 
 const row = (part: Partial<JobRow>): JobRow => ({
   uid: "u", namespace: "nlp", kind: "PyTorchJob", name: "bert", state: "Running", message: "", ready: "", gpus: 0, cpuMillis: 0, memoryBytes: 0,
@@ -52,4 +53,9 @@ test("what needs a person comes first, then the newest", () => {
     row({ uid: "wait", state: "Queuing" }),
   ]);
   expect(order.map(({ uid }) => uid)).toEqual(["wait", "run", "new", "old"]);
+});
+
+test("a job that may still change has not ended: why it waits is asked again", () => {
+  expect(STATES.filter(hasEnded)).toEqual(["Failed", "Succeeded", "Deleted", "Lost"]);
+  expect(hasEnded("")).toBe(false);
 });

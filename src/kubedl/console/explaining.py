@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from kubedl.client.parallel import run_all
 from kubedl.console.own_calls import OwnCalls
@@ -16,7 +16,8 @@ from kubedl.console.people import Caller, Person
 from kubedl.console.problems import RefusalError
 from kubedl.console.wire_why import WhyFact, WhyPage, WhyTry
 from kubedl.kube import codec
-from kubedl.kube.types.meta import ObjectKey, Resource
+from kubedl.kube.errors import UnknownOutcomeError
+from kubedl.kube.types.meta import Object, ObjectKey, Resource
 from kubedl.why.collecting import Collector
 from kubedl.why.evidence import Evidence
 from kubedl.why.judging import judge
@@ -27,8 +28,18 @@ from kubedl.why.rules import ALL
 AT_ONCE = 3  # threads
 MOST_WAITING = 50
 FRESH_SECONDS = 5.0
-PATIENCE_SECONDS = 20.0  # of one request, and of a page
-Asked = tuple[Person, str, ObjectKey]  # of whom, which kind, which job
+REQUEST_SECONDS = 5.0  # the API server waits much longer for the log of a node that is gone
+PATIENCE_SECONDS = 20.0  # of a page
+
+
+class Asked(NamedTuple):
+    """A question of one person: about one state of one job, since another state may have another cause."""
+
+    person: Person
+    kind: str
+    key: ObjectKey
+    uid: str
+    resource_version: str
 
 
 class Bridge:
@@ -38,9 +49,16 @@ class Bridge:
         self._calls, self._loop = calls, loop
 
     def call(self, method: str, path: str, *, params: Mapping[str, str]) -> bytes:
-        """Send a request and return the body of a successful response; raises ApiError otherwise."""
+        """Send a request and return the body of a successful response; raises ApiError otherwise.
+
+        Without an answer in time it is given up, so that the rules go on with what else is known.
+        """
         sent = asyncio.run_coroutine_threadsafe(self._calls.call(method, path, params=params), self._loop)
-        return sent.result(PATIENCE_SECONDS)
+        try:
+            return sent.result(REQUEST_SECONDS)
+        except TimeoutError:
+            sent.cancel()
+            raise UnknownOutcomeError(0, "", f"no answer in {REQUEST_SECONDS:g} seconds") from None
 
 
 @dataclass
@@ -52,9 +70,10 @@ class Explaining:
     _asking: dict[Asked, asyncio.Task[WhyPage]] = field(default_factory=dict)
     _turn: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
 
-    async def why(self, caller: Caller, resource: Resource[Any], key: ObjectKey) -> WhyPage:
+    async def why(self, caller: Caller, resource: Resource[Any], job: Object) -> WhyPage:
         """Return why a job is as it is. Raises ApiError if the job itself cannot be read."""
-        asked = caller.person, resource.kind, key
+        meta = job.metadata
+        asked = Asked(caller.person, resource.kind, meta.key, meta.uid, meta.resource_version)
         known = self._known.get(asked)
         if known is not None and self.clock() < known[1]:
             return known[0]
@@ -62,7 +81,7 @@ class Explaining:
         if task is None:
             if len(self._asking) >= MOST_WAITING:
                 raise RefusalError(503, "no answer now", "too many people ask why at the moment", "Try again.")
-            task = self._asking[asked] = asyncio.create_task(self._ask(caller, resource, key))
+            task = self._asking[asked] = asyncio.create_task(self._ask(caller, resource, meta.key))
             task.add_done_callback(partial(self._answered, asked))
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):

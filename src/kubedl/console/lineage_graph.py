@@ -230,9 +230,14 @@ def _version_node(one: Made) -> LineageNode:
 
 
 def _job_node(one: Made) -> LineageNode:
-    """Return the job; if it is hidden or not stated, one of its own for each version."""
+    """Return the job; if it is hidden or not stated, one of its own for each version.
+
+    A deleted job of which nothing is known has no uid here, since any user can write any uid into a version. What the
+    version states tells it from a later job of its name all the same: nothing is looked up by it.
+    """
     by, version = one.trainer, one.version.metadata.name
-    known = by.uid or f"{by.kind}/{by.name}"
+    stated = one.version.spec.origin
+    known = by.uid or f"{by.kind}/{by.name}/{stated.job_uid if stated is not None else ''}"
     return _node(
         f"job:{known}" if by.name else f"job:{by.sight}/{version}",
         TRAINED_BY,

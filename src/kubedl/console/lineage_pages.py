@@ -1,5 +1,6 @@
 """What the API answers about where a model comes from and who serves it, from the cache and the history."""
 
+import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from kubedl.history.queries.answers import Trained
 
 FEW, MANY = 60, 300  # nodes; the second if somebody asks for all
+PATIENCE_SECONDS = 3.0  # with the history: the rest of the graph is there at once
 NO_ORIGIN = Origin()
 
 log = structlog.get_logger()
@@ -89,9 +91,10 @@ class LineagePages:
             return Past({}, "absent")
         allowed = dict.fromkeys({one.job_kind for one in gone}, frozenset({namespace}))
         try:
-            found = await self.history.insist().trained(allowed, {one.job_uid for one in gone})
-        except RefusalError as refusal:
-            log.info("a lineage has no history", reason=str(refusal))
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                found = await self.history.insist().trained(allowed, {one.job_uid for one in gone})
+        except (RefusalError, TimeoutError) as error:
+            log.info("a lineage has no history", reason=str(error) or "it took too long")
             return Past({}, "failed")
         return Past(found, "read")
 

@@ -1,7 +1,8 @@
 """Figures about requests, from the source by which the operator judges canaries: asked once for all viewers.
 
-Bounded: so many questions at a time, each with the source's own time limit; an answer is used for some seconds. After
-a few failures in a row nothing is asked for as long, so a source that is down costs nobody more than one time limit.
+Bounded: so many questions at a time, each with the source's own time limit; an answer is used for some seconds, and
+longer while the next one is late. After a few failures in a row nothing is asked for some seconds, so a source that is
+down costs nobody more than one time limit.
 """
 
 import asyncio
@@ -23,12 +24,20 @@ from kubedl.serving.rollout.prometheus import MetricsSource, MetricsUnavailableE
 from kubedl.serving.rollout.promql import Target
 
 FRESH_SECONDS = 10.0
+KEPT_SECONDS = 60.0  # figures are shown again if the next ones are late: pages ask less often than an answer is fresh
 PATIENCE_SECONDS = 4.0  # of a page; what comes later is there when the page asks again
 AT_ONCE = 8  # questions, of three to six queries each
 MOST_WAITING = 400
 MOST_KEPT = 4_000
 FAILURES = 3  # in a row
-NOT_SET = "this console has no Prometheus to ask"
+NOT_SET = (
+    "this console has no Prometheus to ask; an administrator names the one by which the operator judges canaries, with "
+    "operator.prometheus of the chart"
+)
+ONE_NAMESPACE = (
+    "the gateway's metrics can have one name for Services of two namespaces, and this console sees one namespace only; "
+    "queries by namespace and Service (--analysis-queries) can tell them apart"
+)
 LATE = f"Prometheus gave no answer in {PATIENCE_SECONDS:g} seconds"
 BUSY = "too much is asked of Prometheus at the moment"
 
@@ -42,7 +51,22 @@ class Question(NamedTuple):
     since: datetime | None = None
 
 
-Answer = Metrics | str  # or why there are none
+class Measured(NamedTuple):
+    """What was counted until some time."""
+
+    metrics: Metrics
+    until: datetime
+
+
+Answer = Measured | str  # or why there are none
+
+
+class _Kept(NamedTuple):
+    """An answer, by the clock: until when nothing is asked, and until when it is better than none."""
+
+    answer: Answer
+    fresh_until: float
+    kept_until: float
 
 
 @dataclass
@@ -54,7 +78,7 @@ class Measuring:
     source: MetricsSource | None = None
     problem: str = NOT_SET  # why there is no source
     by_backend: bool = False  # Services of two namespaces may have the same name in the source
-    _known: dict[Question, tuple[Answer, float]] = field(default_factory=dict)
+    _known: dict[Question, _Kept] = field(default_factory=dict)
     _asking: dict[Question, asyncio.Task[Answer]] = field(default_factory=dict)
     _turn: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
     _failures: int = 0
@@ -68,15 +92,20 @@ class Measuring:
         tasks: dict[Question, asyncio.Task[Answer]] = {}
         for question in questions:
             known = self._known.get(question)
-            if known is not None and self.clock() < known[1]:
-                answers[question] = known[0]
+            if known is not None and self.clock() < known.fresh_until:
+                answers[question] = known.answer
             elif question in self._asking or len(self._asking) < MOST_WAITING:
                 tasks[question] = self._task(self.source, question)
             else:
-                answers[question] = BUSY
+                answers[question] = self._last(question, BUSY)
         if tasks:
             await asyncio.wait(tasks.values(), timeout=PATIENCE_SECONDS)  # they go on, for whoever asks next
-        return answers | {one: task.result() if task.done() else LATE for one, task in tasks.items()}
+        return answers | {one: task.result() if task.done() else self._last(one, LATE) for one, task in tasks.items()}
+
+    def _last(self, question: Question, otherwise: str) -> Answer:
+        """Return the last answer if it is not too old."""
+        known = self._known.get(question)
+        return known.answer if known is not None and self.clock() < known.kept_until else otherwise
 
     def _task(self, source: MetricsSource, question: Question) -> "asyncio.Task[Answer]":
         task = self._asking.get(question)
@@ -97,16 +126,23 @@ class Measuring:
         self._failures = self._failures + 1 if isinstance(answer, str) else 0
         if isinstance(answer, str) and self._failures >= FAILURES:
             self._paused = answer, now + FRESH_SECONDS
-        if len(self._known) >= MOST_KEPT:
-            self._known = {one: value for one, value in self._known.items() if now < value[1]}
-        if len(self._known) < MOST_KEPT:
-            self._known[question] = answer, now + FRESH_SECONDS
+        self._keep(question, answer, now)
         return answer
+
+    def _keep(self, question: Question, answer: Answer, now: float) -> None:
+        """Remember an answer. Why there is none is not kept for longer than it is fresh."""
+        if question not in self._known and len(self._known) >= MOST_KEPT:
+            self._known = {one: kept for one, kept in self._known.items() if now < kept.kept_until}
+        if question not in self._known and len(self._known) >= MOST_KEPT:
+            self._known = {one: kept for one, kept in self._known.items() if now < kept.fresh_until}
+        if question in self._known or len(self._known) < MOST_KEPT:
+            seconds = FRESH_SECONDS if isinstance(answer, str) else KEPT_SECONDS
+            self._known[question] = _Kept(answer, now + FRESH_SECONDS, now + seconds)
 
     async def _answer(self, source: MetricsSource, question: Question) -> Answer:
         now = self.now()
         try:
-            return await source.metrics(question.target, question.since or now - WINDOW, now)
+            return Measured(await source.metrics(question.target, question.since or now - WINDOW, now), now)
         except MetricsUnavailableError as error:
             return str(error)
         except Exception:
@@ -120,8 +156,8 @@ def nobody(problem: str = NOT_SET) -> Measuring:
 
 
 @asynccontextmanager
-async def opened(url: str, queries: str) -> AsyncIterator[Measuring]:
-    """Yield what asks the Prometheus at an address; without one, what says so.
+async def opened(url: str, queries: str, only: str) -> AsyncIterator[Measuring]:
+    """Yield what asks the Prometheus at an address; without one, what says so. `only`: the one namespace to be seen.
 
     Whatever is wrong with it, the console runs: the pages that need it say so.
     """
@@ -133,6 +169,9 @@ async def opened(url: str, queries: str) -> AsyncIterator[Measuring]:
     except ValueError as error:
         log.warning("the queries about metrics cannot be used", error=str(error))
         yield nobody("the queries of this console for Prometheus cannot be used")
+        return
+    if only and chosen.by_backend:  # a Service elsewhere may have the same name, and nobody here could tell
+        yield nobody(ONE_NAMESPACE)
         return
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=client_context())) as session:
         source = Prometheus(session, url, chosen)

@@ -137,8 +137,8 @@ class Pages:
 
     async def why(self, caller: Caller, kind: str, key: ObjectKey) -> WhyPage:
         """Return why a job waits or failed. Evidence is read with the person's own token."""
-        await self.visible_job(caller, kind, key)
-        return await self.explaining.why(caller, job_resources()[kind], key)
+        job = await self.visible_job(caller, kind, key)
+        return await self.explaining.why(caller, job_resources()[kind], job)
 
     async def visible_job(self, caller: Caller, kind: str, key: ObjectKey) -> RecordedJob:
         """Return a job. One that the person may not see is refused alike, whether it exists or not."""

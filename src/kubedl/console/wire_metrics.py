@@ -15,7 +15,7 @@ class Figures(Wire, frozen=True):
 
 
 class MetricsRow(Wire, frozen=True):
-    """A version that a predictor runs, in the last minutes."""
+    """A version that a predictor runs, in the last minutes; a canary since its step began if that is later."""
 
     predictor: str
     version: str

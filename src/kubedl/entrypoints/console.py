@@ -167,7 +167,7 @@ async def _asked(options: argparse.Namespace, namespace: str) -> AsyncIterator[t
     """Yield who is asked beside the API server: the history, and a Prometheus."""
     async with (
         opened(options.history_cluster, namespace) as history,
-        measuring.opened(options.prometheus, options.analysis_queries) as measured,
+        measuring.opened(options.prometheus, options.analysis_queries, namespace) as measured,
     ):
         yield history, measured
 

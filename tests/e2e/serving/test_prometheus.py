@@ -133,7 +133,7 @@ async def test_the_console_shows_what_a_real_prometheus_has() -> None:
     world.put(INFERENCES, *key, spec={"predictors": [predictor], "rollout": steps}, status=status)
 
     async def shown(url: str) -> list[MetricsRow]:
-        async with opened(url, "") as measuring:
+        async with opened(url, "", "") as measuring:
             world.pages = replace(world.pages, measuring=measuring)
             [service] = (await world.pages.of_metrics.service(me, key)).services
             return list(service.rows)

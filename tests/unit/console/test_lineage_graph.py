@@ -18,19 +18,19 @@ from kubedl.console.lineage_graph import (
 )
 from kubedl.console.object_kinds import ShownVersion
 from kubedl.console.wire_models import Serving
-from kubedl.history.observed import RecordedVersionSpec
+from kubedl.history.observed import Origin, RecordedVersionSpec
 from kubedl.kube.types.meta import ObjectMeta
 
 FIRST = datetime(2026, 11, 1, tzinfo=UTC)
 
 
-def version(number: int, model: str = "bert", parent: str = "") -> ShownVersion:
+def version(number: int, model: str = "bert", parent: str = "", origin: Origin | None = None) -> ShownVersion:
     """A version; those with a larger number are newer."""
     return ShownVersion(
         metadata=ObjectMeta(
             name=f"{model}-{number}", namespace="nlp", creation_timestamp=FIRST + timedelta(days=number)
         ),
-        spec=RecordedVersionSpec(model_name=model, parent=parent),
+        spec=RecordedVersionSpec(model_name=model, parent=parent, origin=origin),
         status=ModelVersionStatus(image=image(number, model), image_build_phase="ImageBuildSucceeded"),
     )
 
@@ -132,6 +132,15 @@ def test_hidden_jobs_are_never_one_part_and_have_no_name() -> None:
     found = drawn(*(Made(version(number), Trainer("hidden")) for number in (1, 2)))
     assert sorted(ids(found, TRAINED_BY)) == ["job:hidden/bert-1", "job:hidden/bert-2"]
     assert {node.name for node in found.nodes if node.kind == "job"} == {""}
+
+
+def test_deleted_jobs_of_one_name_are_different_jobs() -> None:
+    """As when somebody makes one, deletes it and makes it again. A uid that is only stated is not shown."""
+    origins = [Origin(job_kind="PyTorchJob", job_name="train", job_uid=uid) for uid in ("first", "second", "second")]
+    gone = Trainer("gone", "PyTorchJob", "train")
+    found = drawn(*(Made(version(number, origin=one), gone) for number, one in enumerate(origins)))
+    assert sorted(ids(found, TRAINED_BY)) == ["job:PyTorchJob/train/first", "job:PyTorchJob/train/second"]
+    assert {node.uid for node in found.nodes} == {""}
 
 
 def test_the_newest_five_and_all_that_serve_are_chosen() -> None:

@@ -1,16 +1,22 @@
 """The lineage of a model: from the cache and the history, and nothing that a person may not list."""
 
+import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from harness.drivers.recorded_past import PastJob
+from kubedl.console import history_reader, lineage_pages
+from kubedl.console.history_reader import TRAINED_SECONDS
 from kubedl.console.history_source import History
 from kubedl.console.object_kinds import INFERENCES, MODEL_VERSIONS, MODELS
 from kubedl.console.problems import RefusalError
 from kubedl.console.wire_lineage import LineageNode, LineagePage
+from kubedl.history.queries.answers import Trained
+from kubedl.history.queries.lineage import trained
 from kubedl.kube.types.meta import ObjectKey
 from tests.unit.console.past import DAY, Past, with_history
 from tests.unit.console.test_model_pages import put_models
@@ -21,6 +27,20 @@ BERT = ObjectKey("nlp", "bert")
 SECRET = "hidden-from-ada"  # noqa: S105 - a word, of another team
 GONE = PastJob("nlp", "bert-1", NOW - DAY, user="mei.lin", gpus=8, data="s3://me:password@mix/v11", uid="uid-gone")
 FOREIGN = PastJob("vision", SECRET, NOW - DAY, user=SECRET, data=f"s3://{SECRET}", uid="uid-foreign")
+
+
+@dataclass
+class Queries:
+    """The query about deleted jobs, counted and held."""
+
+    count: int = 0
+    held: asyncio.Event | None = None  # no answer before
+
+    async def ask(self, *asked: Any) -> list[Trained]:  # noqa: ANN401 - as the query itself
+        self.count += 1
+        if self.held is not None:
+            await self.held.wait()
+        return list(await trained(*asked))
 
 
 @pytest.fixture
@@ -130,6 +150,60 @@ async def test_without_a_history_a_job_that_is_gone_has_its_name(past: Past) -> 
     past.world.pages = replace(past.world.pages, history=History(problem="no driver"))
     failed = await page(past.world)
     assert (failed.history, jobs(failed)["bert-1"].sight) == ("failed", "gone")
+
+
+@pytest.fixture
+def queries(monkeypatch: pytest.MonkeyPatch) -> Queries:
+    made = Queries()
+    monkeypatch.setattr(history_reader, "trained", made.ask)
+    return made
+
+
+async def test_a_slow_history_does_not_hold_the_page(
+    past: Past, queries: Queries, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rest of the graph is there; and the answer, when it comes, for the next who looks."""
+    monkeypatch.setattr(lineage_pages, "PATIENCE_SECONDS", 0.05)
+    queries.held = asyncio.Event()
+    for _ in range(2):
+        found = await asyncio.wait_for(page(past.world), 5)
+        assert (found.history, jobs(found)["bert-1"].sight) == ("failed", "gone")
+    queries.held.set()
+    monkeypatch.setattr(lineage_pages, "PATIENCE_SECONDS", 10)
+    found = await page(past.world)
+    assert (found.history, jobs(found)["bert-1"].sight, queries.count) == ("read", "recorded", 1)
+
+
+async def test_a_deleted_job_is_remembered_for_half_a_minute(past: Past, queries: Queries) -> None:
+    for _ in range(2):
+        assert jobs(await page(past.world))["bert-1"].sight == "recorded"
+    assert queries.count == 1
+    past.world.clock.now += TRAINED_SECONDS
+    await page(past.world)
+    assert queries.count == 2
+
+
+async def test_what_is_remembered_is_for_those_who_may_see_as_much(past: Past, queries: Queries) -> None:
+    mine, theirs = ({"PyTorchJob": frozenset({name})} for name in ("nlp", "vision"))
+    assert list(await past.reader.trained(mine, {"uid-gone"})) == ["uid-gone"]
+    assert await past.reader.trained(theirs, {"uid-gone"}) == {}
+    assert list(await past.reader.trained(mine, {"uid-gone"})) == ["uid-gone"]
+    assert queries.count == 2
+
+
+async def test_questions_to_the_history_are_bounded(
+    past: Past, queries: Queries, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(history_reader, "MOST_ASKED", 1)
+    queries.held = asyncio.Event()
+    mine = {"PyTorchJob": frozenset({"nlp"})}
+    first = asyncio.create_task(past.reader.trained(mine, {"uid-gone"}))
+    await asyncio.sleep(0)
+    with pytest.raises(RefusalError) as refused:
+        await past.reader.trained(mine, {"another"})
+    assert refused.value.status == 503
+    queries.held.set()
+    assert list(await first) == ["uid-gone"]
 
 
 async def test_the_history_is_not_asked_if_no_job_is_gone(past: Past) -> None:

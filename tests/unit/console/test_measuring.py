@@ -11,8 +11,11 @@ from kubedl.console.measuring import (
     AT_ONCE,
     FAILURES,
     FRESH_SECONDS,
+    KEPT_SECONDS,
     LATE,
     NOT_SET,
+    ONE_NAMESPACE,
+    Measured,
     Measuring,
     Question,
     nobody,
@@ -24,6 +27,7 @@ from kubedl.serving.rollout.promql import ISTIO, TRAEFIK, Target
 from tests.unit.console.world import NOW, Clock
 
 pytestmark = pytest.mark.looptime
+TEN = Measured(Metrics(10, 1), NOW)
 
 
 @dataclass
@@ -73,7 +77,7 @@ async def test_viewers_share_a_question_and_its_answer_for_some_seconds(
 ) -> None:
     source.takes = 1
     both = await asyncio.gather(made.about([question()]), made.about([question()]))
-    assert [one[question()] for one in both] == [Metrics(10, 1)] * 2
+    assert [one[question()] for one in both] == [TEN] * 2
     clock.now += FRESH_SECONDS - 1
     await made.about([question()])
     assert len(source.asked) == 1
@@ -93,7 +97,7 @@ async def test_only_some_are_asked_at_a_time(made: Measuring, source: Source) ->
     source.takes = 0.1
     answers = await made.about([question(number) for number in range(50)])
     assert (source.most_at_once, len(source.asked)) == (AT_ONCE, 50)
-    assert set(map(type, answers.values())) == {Metrics}
+    assert set(map(type, answers.values())) == {Measured}
 
 
 async def test_a_page_does_not_wait_for_long_and_the_answer_is_there_for_the_next(
@@ -104,7 +108,46 @@ async def test_a_page_does_not_wait_for_long_and_the_answer_is_there_for_the_nex
     began = loop.time()
     assert await made.about([question()]) == {question(): LATE}
     assert loop.time() - began == pytest.approx(measuring.PATIENCE_SECONDS)
-    assert await made.about([question()]) == {question(): Metrics(10, 1)}
+    assert await made.about([question()]) == {question(): TEN}
+    assert len(source.asked) == 1
+
+
+async def test_the_last_figures_are_shown_while_the_next_are_late(
+    made: Measuring, source: Source, clock: Clock
+) -> None:
+    """Of a source that is always slow: every page would find the last answer too old, and the next one not there."""
+    source.takes = 4.5
+    assert await made.about([question()]) == {question(): LATE}
+    await asyncio.sleep(1)
+    for _ in range(3):
+        clock.now += FRESH_SECONDS + 9
+        assert await made.about([question()]) == {question(): TEN}
+        await asyncio.sleep(1)
+    assert len(source.asked) == 4
+    source.takes = 100
+    clock.now += KEPT_SECONDS - 1
+    assert await made.about([question()]) == {question(): TEN}
+    clock.now += 1
+    assert await made.about([question()]) == {question(): LATE}
+
+
+async def test_a_failure_is_not_shown_for_longer_than_it_is_fresh(
+    made: Measuring, source: Source, clock: Clock
+) -> None:
+    source.error = "the metrics request failed"
+    await made.about([question()])
+    source.takes = 5
+    clock.now += FRESH_SECONDS
+    assert await made.about([question()]) == {question(): LATE}
+
+
+async def test_figures_are_shown_while_too_much_is_asked(
+    made: Measuring, source: Source, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await made.about([question()])
+    monkeypatch.setattr(measuring, "MOST_WAITING", 0)
+    clock.now += FRESH_SECONDS
+    assert await made.about([question(), question(1)]) == {question(): TEN, question(1): measuring.BUSY}
     assert len(source.asked) == 1
 
 
@@ -119,7 +162,7 @@ async def test_a_source_that_is_down_is_left_alone_for_some_seconds(
     source.error = ""
     assert await made.about([question(200)]) == {question(200): "the metrics request failed"}
     clock.now += FRESH_SECONDS
-    assert await made.about([question(200)]) == {question(200): Metrics(10, 1)}
+    assert await made.about([question(200)]) == {question(200): TEN}
 
 
 async def test_one_failure_is_that_of_one_service(made: Measuring, source: Source) -> None:
@@ -129,7 +172,7 @@ async def test_one_failure_is_that_of_one_service(made: Measuring, source: Sourc
     answers = await made.about([question(1), question(2)])
     assert (answers[question(1)], answers[question(2)]) == (
         "the response of Prometheus is not a number",
-        Metrics(10, 1),
+        TEN,
     )
 
 
@@ -169,14 +212,23 @@ async def test_an_error_of_our_own_is_not_the_end(
 
 async def test_without_a_source_it_says_so() -> None:
     assert await nobody().about([question()]) == {question(): NOT_SET}
-    async with opened("", "") as nothing:
+    async with opened("", "", "") as nothing:
         assert (nothing.source, nothing.problem) == (None, NOT_SET)
-    async with opened("http://prometheus:9090", "/no/such/file") as broken:
+    async with opened("http://prometheus:9090", "/no/such/file", "") as broken:
         assert (broken.source, "queries" in broken.problem) == (None, True)
 
 
 async def test_names_of_services_are_shared_only_with_traefik() -> None:
     assert (TRAEFIK.by_backend, ISTIO.by_backend) == (True, False)
-    async with opened("http://prometheus:9090", "") as traefik, opened("http://prometheus:9090", "istio") as istio:
+    url = "http://prometheus:9090"
+    async with opened(url, "", "") as traefik, opened(url, "istio", "") as istio:
         assert (traefik.by_backend, istio.by_backend) == (True, False)
         assert traefik.source is not None
+
+
+async def test_a_console_of_one_namespace_cannot_tell_whose_figures_traefik_has() -> None:
+    """A Service of a namespace that it does not see may have the same name there; with Istio none has."""
+    url = "http://prometheus:9090"
+    async with opened(url, "traefik", "nlp") as traefik, opened(url, "istio", "nlp") as istio:
+        assert (traefik.source, traefik.problem) == (None, ONE_NAMESPACE)
+        assert (istio.source is not None, istio.problem) == (True, "")

@@ -49,10 +49,20 @@ def source(world: World) -> Source:
     return made
 
 
-def put_service(world: World, key: ObjectKey = CHAT, analysis: dict[str, Any] | None = None) -> None:
-    """A service with a canary in its second step, of 25 percent, and a predictor without one."""
+def put_service(
+    world: World,
+    key: ObjectKey = CHAT,
+    analysis: dict[str, Any] | None = None,
+    forged: str = "",
+    step: datetime = STEP,
+) -> None:
+    """A service with a canary in its second step, of 25 percent, and a predictor without one.
+
+    `forged` is a predictor that is only in the status, and `step` is when the step began.
+    """
+    wrong = {"name": forged, "modelVersion": "bert-2", "trafficPercent": 0}
     rollout = {"phase": "Stepping", "stable": "bert-1", "candidate": "bert-2", "step": 1, "since": _moment(NOW)}
-    rollout["stepSince"] = _moment(STEP)
+    rollout["stepSince"] = _moment(step)
     steps: dict[str, Any] = {"steps": [{"weight": 5, "pause": 600}, {"weight": 25}]}
     world.put(
         INFERENCES,
@@ -66,6 +76,7 @@ def put_service(world: World, key: ObjectKey = CHAT, analysis: dict[str, Any] | 
             "predictorStatuses": [
                 {"name": "main", "modelVersion": "bert-2", "trafficPercent": 80, "rollout": rollout},
                 {"name": "other", "modelVersion": "bert-0", "trafficPercent": 20},
+                *([wrong | {"rollout": rollout}] if forged else []),
             ]
         },
     )
@@ -117,6 +128,27 @@ async def test_a_canary_is_judged_as_the_operator_judges_it(world: World, source
     world.clock.now += 60
     [service] = (await world.pages.of_metrics.service(ADA, CHAT)).services
     assert (service.judged[0].outcome, service.judged[0].reason) == ("Bad", "ErrorRate")
+
+
+@pytest.mark.parametrize(("age", "seconds"), [(60, 60), (299, 299), (300, 300), (3600, 300)])
+async def test_the_rate_of_a_young_canary_is_that_since_its_step_began(
+    world: World, source: Source, age: int, seconds: int
+) -> None:
+    """Five minutes would make it too small, as the canary had fewer requests before, or did not exist."""
+    began = NOW - timedelta(seconds=age)
+    put_service(world, step=began)
+    source.known = {"chat-main": Metrics(600, 0), "chat-main-next": Metrics(60, 0)}
+    [service] = (await world.pages.of_metrics.service(ADA, CHAT)).services
+    assert [one.figures and one.figures.seconds for one in service.rows] == [300, seconds, None]
+    window = NOW - timedelta(minutes=5)
+    assert (Target("nlp", "chat-main-next", 8080), max(began, window)) in source.asked
+    assert (Target("nlp", "chat-main", 8080), window) in source.asked
+
+
+async def test_a_young_canary_is_measured_and_judged_by_one_question(world: World, source: Source) -> None:
+    put_service(world, step=NOW - timedelta(minutes=1), analysis=ANALYSIS)
+    await world.pages.of_metrics.service(ADA, CHAT)
+    assert len(source.asked) == 3
 
 
 async def test_a_canary_without_figures_is_not_known(world: World, source: Source) -> None:
@@ -180,6 +212,18 @@ async def test_a_name_that_traefik_gives_to_two_services_is_asked_about_for_neit
     world.pages = replace(world.pages, measuring=Measuring(lambda: NOW, world.clock, source, ""))
     [service] = (await world.pages.of_metrics.services(ADA, "")).services
     assert {row.reason for row in service.rows} == {NOTHING_COUNTED}
+
+
+@pytest.mark.parametrize("forged", ['x"}[5m])))) or sum(up) #', "chat-main"])
+async def test_a_predictor_that_only_the_status_names_is_not_asked_about(
+    world: World, source: Source, forged: str
+) -> None:
+    """The first is a query of its own; by the second, nlp/x asks about the Service of nlp-x/chat."""
+    put_service(world, ObjectKey("nlp", "x"), analysis=ANALYSIS, forged=forged)
+    [service] = (await world.pages.of_metrics.service(ADA, ObjectKey("nlp", "x"))).services
+    assert [row.predictor for row in service.rows] == ["main", "main", "other"]
+    assert [row.predictor for row in service.judged] == ["main"]
+    assert {target.service for target, _ in source.asked} == {"x-main", "x-main-next", "x-other"}
 
 
 async def test_without_a_prometheus_the_page_says_so(world: World) -> None:

@@ -47,7 +47,10 @@ class Prometheus:
         return replace(whole, recent=recent)
 
     async def _since(self, target: Target, since: datetime, now: datetime) -> Metrics:
-        texts = self._queries.about(target, since, now)
+        try:
+            texts = self._queries.about(target, since, now)
+        except ValueError as error:
+            raise MetricsUnavailableError(str(error)) from error
         requests, errors, p99 = await asyncio.gather(*(self._number(text, now) for text in texts))
         total = round(requests or 0)
         return Metrics(total, min(round(errors or 0), total), _time(p99), counted=requests is not None)

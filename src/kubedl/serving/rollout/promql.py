@@ -4,7 +4,8 @@ Users cannot write queries: these could read the metrics of all tenants.
 """
 
 import math
-from collections.abc import Iterator
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -13,6 +14,7 @@ from string import Template
 import yaml
 
 SHORTEST = timedelta(seconds=1)  # the shortest range in PromQL
+NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")  # of an object, as Kubernetes allows it: no quotes, no braces
 VARIABLES = ("namespace", "service", "port", "backend", "since")
 
 
@@ -47,8 +49,14 @@ class Queries:
         """Whether a Service is known by Traefik's name alone, which Services of two namespaces may have in common."""
         return any("backend" in Template(one).get_identifiers() for one in (self.requests, self.errors, self.p99))
 
-    def about(self, target: Target, since: datetime, now: datetime) -> Iterator[str]:
-        """Return the queries, in this order."""
+    def about(self, target: Target, since: datetime, now: datetime) -> Sequence[str]:
+        """Return the queries, in this order. Raises ValueError if a name could not be that of a Kubernetes object.
+
+        Names are written into the queries as they are, so any other character could end the selector and query other
+        tenants.
+        """
+        if not NAME.fullmatch(target.namespace) or not NAME.fullmatch(target.service):
+            raise ValueError("the name of the Service or of its namespace is invalid")
         variables = {
             "namespace": target.namespace,
             "service": target.service,
@@ -56,8 +64,7 @@ class Queries:
             "backend": target.backend,
             "since": f"{math.ceil(max(now - since, SHORTEST).total_seconds())}s",
         }
-        for query in (self.requests, self.errors, self.p99):
-            yield Template(query).safe_substitute(variables)
+        return [Template(query).safe_substitute(variables) for query in (self.requests, self.errors, self.p99)]
 
 
 def _counted(series: str) -> str:

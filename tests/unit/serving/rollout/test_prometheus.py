@@ -158,6 +158,19 @@ async def test_nobody_there_is_no_figure(session: aiohttp.ClientSession) -> None
         await Prometheus(session, "http://127.0.0.1:1").metrics(TARGET, SINCE, NOW)
 
 
+async def test_an_invalid_name_is_not_asked_about(serve: Serve, session: aiohttp.ClientSession) -> None:
+    asked: list[str] = []
+
+    async def answer(request: web.Request) -> web.Response:
+        asked.append(request.path)
+        return web.json_response(vector("1"))
+
+    source = Prometheus(session, await serve(answer))
+    with pytest.raises(MetricsUnavailableError, match="name of the Service"):
+        await source.metrics(Target("team", 'chat"} or sum(up) #', 8080), SINCE, NOW)
+    assert asked == []
+
+
 async def test_an_answer_without_end_is_no_figure(
     serve: Serve, session: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -25,13 +25,13 @@ def test_every_word_of_a_known_question_is_filled_in(name: str) -> None:
 
 
 def test_a_question_is_about_the_time_since_the_step_began() -> None:
-    asked = list(Queries(GOOD, GOOD, GOOD).about(TARGET, NOW - timedelta(seconds=89.5), NOW))
+    asked = Queries(GOOD, GOOD, GOOD).about(TARGET, NOW - timedelta(seconds=89.5), NOW)
     assert asked == ['x{namespace="team",service=~"hello-a-next$"}[90s]'] * 3
 
 
 def test_the_order_is_that_of_the_answers() -> None:
     queries = Queries("requests", "errors", "p99")
-    assert list(queries.about(TARGET, NOW, NOW)) == ["requests", "errors", "p99"]
+    assert queries.about(TARGET, NOW, NOW) == ["requests", "errors", "p99"]
 
 
 @pytest.mark.parametrize(
@@ -46,6 +46,22 @@ def test_a_backend_is_called_as_traefik_calls_it(service: str, expected: str) ->
     target = Target("team", service, 8080)
     assert target.backend == expected
     assert all(f'service="{expected}"' in query for query in TRAEFIK.about(target, NOW, NOW))
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        Target("team", 'chat-x"}[5m])))) or sum(up) #', 8080),
+        Target("team", "chat-a\n", 8080),
+        Target("team", "", 8080),
+        Target('team"', "chat", 8080),
+    ],
+)
+@pytest.mark.parametrize("queries", [TRAEFIK, ISTIO, Queries(GOOD, GOOD, GOOD)])
+def test_a_name_that_no_object_can_have_is_in_no_query(queries: Queries, target: Target) -> None:
+    """It would end the selector, and the rest of it would be a query of its own."""
+    with pytest.raises(ValueError, match="name of the Service"):
+        queries.about(target, NOW, NOW)
 
 
 def test_known_names_are_no_files() -> None:
