@@ -32,6 +32,7 @@ REPLICAS, LINES, RATE = 4, 60_000, 1000  # a minute at least, and until a proces
 NAMES = ("master-0", *(f"worker-{index}" for index in range(REPLICAS - 1)))
 REPLACED = "worker-1"
 LONGEST = 900.0  # seconds of one run
+LATER = 10  # priority of processes that others go before
 # A mark of its own, then numbers at a steady rate, at least so many, until SIGUSR1 has come; then how many they were.
 SCRIPT = f"""
 import os, signal, time
@@ -73,11 +74,16 @@ def _prefer_the_control_plane(cluster: Cluster) -> None:
     """Let nodes come second: they share two processors with the API server, which elsewhere has a machine of its own.
 
     Four thousand lines a second keep both busy, and an API server that has to wait for them starts in minutes.
+    Where the kernel shares processors among sessions (autogroup), a priority counts within its session only, and the
+    session, of which each of these processes is the leader, has one of its own.
     """
     for node, daemon in product(("node1", "node2"), ("containerd", "kubelet")):
         process = processes.one(cluster.instance.index, f"{node}/{daemon}")
         for thread in Path(f"/proc/{process.pid}/task").iterdir():
-            os.setpriority(os.PRIO_PROCESS, int(thread.name), 10)
+            os.setpriority(os.PRIO_PROCESS, int(thread.name), LATER)
+        session = Path(f"/proc/{process.pid}/autogroup")
+        if session.exists():
+            session.write_text(str(LATER))
 
 
 def _followed(cluster: Cluster, namespace: str, image: str, place: Path) -> tuple[str, int, str]:
