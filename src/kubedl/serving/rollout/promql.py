@@ -4,7 +4,6 @@ Users cannot write queries: these could read the metrics of all tenants.
 """
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
@@ -13,8 +12,11 @@ from string import Template
 
 import yaml
 
+from kubedl.kube.bounded_regex import BoundedPattern
+
 SHORTEST = timedelta(seconds=1)  # the shortest range in PromQL
-NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")  # of an object, as Kubernetes allows it: no quotes, no braces
+# The name of an object, as Kubernetes allows it: no quotes, no braces.
+NAME = BoundedPattern(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?", longest=253)
 VARIABLES = ("namespace", "service", "port", "backend", "since")
 
 
