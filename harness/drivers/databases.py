@@ -150,8 +150,16 @@ class Postgres(Database):
 
     def read_only(self, *, on: bool) -> None:
         """Refuse writes, as a replica does, or accept them again."""
-        self.execute(f"ALTER SYSTEM SET default_transaction_read_only = {'on' if on else 'off'}")
+        wanted = "on" if on else "off"
+        self.execute(f"ALTER SYSTEM SET default_transaction_read_only = {wanted}")
         self.execute("SELECT pg_reload_conf()")
+        # The server reads its settings in its own time, and tells its older connections before it takes a new one.
+        until(
+            f"writes to be {'refused' if on else 'accepted'}",
+            lambda: self.execute("SHOW default_transaction_read_only").strip() == wanted,
+            deadline=DEADLINE,
+            interval=0.05,
+        )
 
     def _create(self) -> None:
         data = str(self.directory / "data")
