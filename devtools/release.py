@@ -63,7 +63,7 @@ def write(directory: Path) -> None:
 def manifests(helm: str, number: str) -> str:
     """What `helm install` with the default values would apply, with its namespace."""
     namespace = f"apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {NAMESPACE}\n"
-    image = ("--set=image.repository=kubedl", f"--set=image.tag={number}")
+    image = ("--set=image.repository=kubedl", f"--set-string=image.tag={number}")
     rendered = run(
         *(helm, "template", "kubedl", str(CHART), f"--namespace={NAMESPACE}", *image),
         *("--skip-tests", "--kube-version=1.36.0"),

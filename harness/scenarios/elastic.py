@@ -111,6 +111,36 @@ def elastic_leaves_a_node_that_is_taken(world: ScenarioDriver) -> None:
         job.until_pods()
 
 
+@scenario
+def elastic_shrunk_twice(world: ScenarioDriver) -> None:
+    """A user removes a worker, and one more while the first still leaves: both save first."""
+    address = Instance(chosen_index()).gateway  # of this machine, and not of its loopback
+    with training_program(address) as program:
+        bounds = {"minReplicas": 1, "maxReplicas": 3, "checkpoint": {"port": program.port, "timeoutSeconds": 3600}}
+        roles = {"Master": 1, "Worker": 3}
+        job = world.create("PyTorchJob", "shrunk", roles, elastic=bounds, cleanPodPolicy="All", backoffLimit=0)
+        job.until_pods(master_0=0)
+        program.runs_in(job.pod("master-0"))
+        job.give_address("master-0", address)
+        job.run("master-0")
+        job.until_pods(master_0=0, worker_0=0, worker_1=0, worker_2=0)
+        job.run("worker-0", "worker-1", "worker-2")
+        job.until_status(state="Running")
+        resize(job, 2)
+        until_reclaims(job, "Left")
+        resize(job, 1)
+        until_reclaims(job, "Left", "Left")
+        job.vanish("worker-2", "worker-1")
+        until_reclaims(job, "Settled", "Settled")
+        until_members(job, "0")
+        job.until("both to have saved", lambda: len(program.saved) == 2)
+        for number, pod in enumerate(("worker-0", "master-0"), 1):
+            job.succeed(pod)
+            job.until_succeeded(number)
+        job.until_status(state="Succeeded")
+        job.until_pods()
+
+
 def taint(server: Connection, node: str, *keys: str) -> None:
     """The tools of a cloud mark a node that exists on paper."""
     taints = [{"key": key, "effect": "NoSchedule"} for key in (LABEL, *keys)]

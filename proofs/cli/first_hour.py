@@ -24,7 +24,7 @@ kubectl apply -f $examples/testbed-volume.yaml -f $examples/claim.yaml
 kubedl=$(.venv/bin/python -m testbed push kubedl)
 export KUBEDL_IMAGE=$(.venv/bin/python -m testbed push torch)
 helm install kubedl deploy/chart --namespace kubedl-system --create-namespace --wait --timeout=3m \\
-  --set image.repository="${kubedl%:*}" --set image.tag="${kubedl##*:}"
+  --set image.repository="${kubedl%:*}" --set-string image.tag="${kubedl##*:}"
 export MODEL_FLAGS=--model-insecure  # the registry of the test bed has no TLS
 unset PYTHONPATH
 """

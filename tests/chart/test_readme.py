@@ -57,7 +57,7 @@ def test_other_names_of_settings_are_as_the_readme_says() -> None:
 
 
 def test_the_readme_installs_the_version_of_the_chart() -> None:
-    assert f"--set image.tag={METADATA['appVersion']}" in README
+    assert f"--set-string image.tag={METADATA['appVersion']}" in README
 
 
 def test_metadata_are_those_of_the_project() -> None:

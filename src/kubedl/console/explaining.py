@@ -14,6 +14,7 @@ from kubedl.client.parallel import run_all
 from kubedl.console.own_calls import OwnCalls
 from kubedl.console.people import Caller, Person
 from kubedl.console.problems import RefusalError
+from kubedl.console.shared_answers import SharedAnswers
 from kubedl.console.wire_why import WhyFact, WhyPage, WhyTry
 from kubedl.kube import codec
 from kubedl.kube.errors import UnknownOutcomeError
@@ -26,7 +27,7 @@ from kubedl.why.report import remarks, to_plain
 from kubedl.why.rules import ALL
 
 AT_ONCE = 3  # threads
-MOST_WAITING = 50
+MOST_ASKED, MOST_KNOWN = 50, 1_000  # pages: asked for at a time, and remembered
 FRESH_SECONDS = 5.0
 REQUEST_SECONDS = 5.0  # the API server waits much longer for the log of a node that is gone
 PATIENCE_SECONDS = 20.0  # of a page
@@ -66,26 +67,20 @@ class Explaining:
     """Answers for all viewers, with a short memory."""
 
     clock: Callable[[], float]
-    _known: dict[Asked, tuple[WhyPage, float]] = field(default_factory=dict)
-    _asking: dict[Asked, asyncio.Task[WhyPage]] = field(default_factory=dict)
     _turn: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
+    _answers: SharedAnswers[Asked, WhyPage] = field(init=False)
+
+    def __post_init__(self) -> None:
+        busy = "too many people ask why at the moment"
+        self._answers = SharedAnswers(self.clock, FRESH_SECONDS, MOST_ASKED, MOST_KNOWN, busy)
 
     async def why(self, caller: Caller, resource: Resource[Any], job: Object) -> WhyPage:
         """Return why a job is as it is. Raises ApiError if the job itself cannot be read."""
         meta = job.metadata
         asked = Asked(caller.person, resource.kind, meta.key, meta.uid, meta.resource_version)
-        known = self._known.get(asked)
-        if known is not None and self.clock() < known[1]:
-            return known[0]
-        task = self._asking.get(asked)
-        if task is None:
-            if len(self._asking) >= MOST_WAITING:
-                raise RefusalError(503, "no answer now", "too many people ask why at the moment", "Try again.")
-            task = self._asking[asked] = asyncio.create_task(self._ask(caller, resource, meta.key))
-            task.add_done_callback(partial(self._answered, asked))
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
-                return await asyncio.shield(task)
+                return await self._answers.get(asked, partial(self._ask, caller, resource, meta.key))
         except TimeoutError:
             why = f"the API server took longer than {PATIENCE_SECONDS:.0f} seconds"
             raise RefusalError(504, "no answer in time", why, "Try again.") from None
@@ -110,10 +105,3 @@ class Explaining:
             tries=[WhyTry(**one) for one in plain["tries"]],
             unread=remarks(diagnosis),
         )
-
-    def _answered(self, asked: Asked, task: "asyncio.Task[WhyPage]") -> None:
-        self._asking.pop(asked, None)
-        now = self.clock()
-        self._known = {one: value for one, value in self._known.items() if now < value[1]}
-        if not task.cancelled() and task.exception() is None:
-            self._known[asked] = task.result(), now + FRESH_SECONDS

@@ -3,11 +3,9 @@
 What a person may see is a part of each query: every method takes it, and none can be asked without.
 """
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from time import monotonic
 
 import structlog
@@ -16,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from kubedl.console.history_source import Range, Wanted
 from kubedl.console.problems import RefusalError
+from kubedl.console.shared_answers import SharedAnswers
 from kubedl.history.queries.answers import (
     JobDetail,
     JobPage,
@@ -72,8 +71,11 @@ class HistoryReader:
     only: str = ""
     clock: Callable[[], float] = monotonic
     _known: dict[Range | None, tuple[Places, float]] = field(default_factory=dict)
-    _trained: dict[_Asked, tuple[Jobs, float]] = field(default_factory=dict)
-    _asking: dict[_Asked, asyncio.Task[Jobs]] = field(default_factory=dict)
+    _trained: SharedAnswers[_Asked, Jobs] = field(init=False)
+
+    def __post_init__(self) -> None:
+        busy = "too much is asked of its database"
+        self._trained = SharedAnswers(self.clock, TRAINED_SECONDS, MOST_ASKED, MOST_TRAINED, busy)
 
     async def places_of_jobs(self) -> Places:
         """Return where jobs may have been recorded: kinds with namespaces."""
@@ -125,33 +127,14 @@ class HistoryReader:
             )
 
     async def trained(self, allowed: Allowed, uids: Collection[str]) -> Jobs:
-        """Return jobs by their uids, with the code and data that they used.
-
-        A question goes on if its caller no longer waits: the answer is there for whoever asks next.
-        """
+        """Return jobs by their uids, with the code and data that they used."""
         within = {kind: frozenset(names or ()) & {self.only} if self.only else names for kind, names in allowed.items()}
-        asked = frozenset(within.items()), frozenset(uids)
-        known = self._trained.get(asked)
-        if known is not None and self.clock() < known[1]:
-            return known[0]
-        task = self._asking.get(asked)
-        if task is None:
-            if len(self._asking) >= MOST_ASKED:
-                raise RefusalError(503, "no answer now", "too much is asked of its database", "Try again.")
-            task = self._asking[asked] = asyncio.create_task(self._ask_trained(within, uids))
-            task.add_done_callback(partial(self._answered, asked))
-        return await asyncio.shield(task)
 
-    async def _ask_trained(self, within: Allowed, uids: Collection[str]) -> Jobs:
-        async with self._connection() as connection:
-            return {one.job.uid: one for one in await trained(connection, self.cluster, uids, Scope(within))}
+        async def ask() -> Jobs:
+            async with self._connection() as connection:
+                return {one.job.uid: one for one in await trained(connection, self.cluster, uids, Scope(within))}
 
-    def _answered(self, asked: _Asked, task: "asyncio.Task[Jobs]") -> None:
-        self._asking.pop(asked, None)
-        now = self.clock()
-        self._trained = {one: value for one, value in self._trained.items() if now < value[1]}
-        if not task.cancelled() and task.exception() is None and len(self._trained) < MOST_TRAINED:
-            self._trained[asked] = task.result(), now + TRAINED_SECONDS
+        return await self._trained.get((frozenset(within.items()), frozenset(uids)), ask)
 
     async def spent(self, allowed: Allowed, days: Range, groups: Sequence[str], namespace: str = "") -> Spent:
         """Return what was used in some days, by each of the groups; what has no price is in rows of its own."""

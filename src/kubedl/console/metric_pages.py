@@ -21,7 +21,7 @@ from kubedl.serving.rollout.promql import Target
 
 MOST_SERVICES = 50  # of a list
 NOTHING_COUNTED = "the gateway has counted no request of it"
-NOT_ALONE = "the gateway has one name for this Service and for one of another namespace"
+NOT_ALONE = "the gateway has the same name for this Service and for another one"
 Answers = Mapping[Question, Answer]
 
 

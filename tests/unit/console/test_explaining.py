@@ -145,7 +145,7 @@ async def test_another_state_of_a_job_is_asked_about_at_once(world: World, api: 
 
 
 async def test_those_who_wait_are_bounded(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(explaining, "MOST_WAITING", 2)
+    monkeypatch.setattr(explaining, "MOST_ASKED", 2)
     api.held, made = asyncio.Event(), Explaining(Clock())
     waiting = [asyncio.create_task(made.why(api.caller(name), PYTORCH, SEEN)) for name in ("ada", "ben")]
     await asyncio.sleep(0)
