@@ -11,9 +11,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from kubedl.client.code_operations import FILES as VOLUME
 from kubedl.client.errors import CodeTooLarge, FunctionNotPortable
 from kubedl.client.portable import MODULE, source_of
+from kubedl.client.volume_names import FILES as VOLUME
 
 PLACE = "/kubedl-files"
 FILE = "code.pyz"

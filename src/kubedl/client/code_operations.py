@@ -12,9 +12,8 @@ from kubedl.client.job import Job
 from kubedl.client.kubeflow_names import KubeflowNames
 from kubedl.client.log_sources import pods_of
 from kubedl.client.objects import ObjectOperations
+from kubedl.client.volume_names import FILES
 
-FILES = "kubedl-files"  # the volume with code
-CONFIG_FILES = "kubedl-config-files"  # the volume with single files
 _LONGEST_RESULT = 4096
 
 

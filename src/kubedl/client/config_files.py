@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
-from kubedl.client.code_operations import CONFIG_FILES as VOLUME
 from kubedl.client.errors import CodeTooLarge, Invalid
+from kubedl.client.volume_names import CONFIG_FILES as VOLUME
 
 LABEL = "kubedl.io/files"  # marks ConfigMaps that were made for one job, as those with code
 MOST_BYTES, MOST_FILES = 900 * 1024, 100

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from kubedl.client.code_jobs import CONFIG_MAPS
-from kubedl.client.code_operations import CONFIG_FILES, FILES
 from kubedl.client.errors import AlreadyExists, KubedlError, NotFound
 from kubedl.client.job import Job
 from kubedl.client.replicas import JOB_NAME
+from kubedl.client.volume_names import CONFIG_FILES, FILES
 
 if TYPE_CHECKING:
     from kubedl.client.replica_operations import ReplicaOperations
