@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from testbed import locks
+from testbed import locks, replaced_packages
 from testbed.errors import TestbedError
 from testbed.paths import home
 from testbed.shell import run
@@ -43,9 +43,9 @@ def load(directory: Path) -> Tool:
     """Read a tool's definition from its go.mod."""
     text = (directory / "go.mod").read_text()
     digest = hashlib.sha256()
-    for file in sorted(directory.iterdir()):
-        if file.name in {"go.mod", "go.sum"} or file.suffix == ".go":
-            digest.update(f"{file.name}\0".encode() + file.read_bytes())
+    own = [file for file in directory.iterdir() if file.name in {"go.mod", "go.sum"} or file.suffix == ".go"]
+    for file in (*sorted(own), *replaced_packages.sources(directory)):
+        digest.update(f"{file.name}\0".encode() + file.read_bytes())
     packages = _tool_lines(text)
     # A single program bears its tool's name, whatever its package is called (etcd's is `server/v3`).
     named = {package.rsplit("/", 1)[-1]: package for package in packages}
@@ -123,11 +123,15 @@ def _compile(tool: Tool, names: list[str], target: Path) -> None:
     # A build must end with its starter, else it would write into the next one's files.
     command = ["setpriv", "--pdeathsig=KILL", "go", "-C", str(SOURCES / tool.name), "build"]
     command += ["-mod=readonly", "-trimpath", "-buildvcs=false"]
+    modules = target / "modules"
+    if module_file := replaced_packages.module_file(SOURCES / tool.name, modules):
+        command.append(f"-modfile={module_file}")
     command += ["-o", output]
     command += ["-tags", tool.directives.get("tags", "")]
     command += ["-ldflags", f"-s -w {tool.directives.get('ldflags', '')}".strip()]
     command += [tool.packages[name] for name in names]
     run(*command, timeout=3600, environment={"CGO_ENABLED": "0"})
+    shutil.rmtree(modules, ignore_errors=True)
 
 
 def _tool_lines(go_mod: str) -> list[str]:
