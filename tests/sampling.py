@@ -4,6 +4,8 @@ import random
 from collections.abc import Sequence
 from typing import TypeVar
 
+import pytest
+
 from harness.drivers.environment import FULL
 from proofs.seed import seed
 
@@ -14,3 +16,15 @@ def one_of(choices: Sequence[T], rule: str) -> Sequence[T]:
     """One of them, drawn for this rule; all of them in a proof."""
     dice = random.Random(f"{seed()} {rule}")  # noqa: S311 - no secret
     return choices if FULL else [dice.choice(choices)]
+
+
+def some_of(choices: Sequence[T], count: int, rule: str) -> Sequence[T]:
+    """So many of them."""
+    dice = random.Random(f"{seed()} {rule}")  # noqa: S311 - no secret
+    return choices if FULL else dice.sample(choices, count)
+
+
+def unless_drawn(choice: T, choices: Sequence[T], rule: str) -> pytest.MarkDecorator:
+    """Skip a test unless its choice is the one that is drawn."""
+    drawn = one_of(choices, rule)
+    return pytest.mark.skipif(choice not in drawn, reason=f"drawn for {rule}: {', '.join(map(str, drawn))}")

@@ -19,6 +19,7 @@ from testbed.api import Object
 from testbed.waiting import stolen_seconds, until
 from tests.e2e.install.jobs import Team, job
 from tests.e2e.training import containers
+from tests.sampling import unless_drawn
 
 ROUNDS = times(2, 25)
 # Seconds. A Lease runs out after 15 and is looked at every 2; what is left for calls is too little for a busy machine.
@@ -27,6 +28,8 @@ FROZEN = 20.0
 PACE = 1.0  # seconds between two jobs
 REFUSED = 400
 UNDER_WAY = timedelta(seconds=1)  # a write of a process that is dead may still be on its way to the log
+
+FALLS = ("killed", "frozen")
 
 Record = Callable[[str, object], None]
 
@@ -53,6 +56,7 @@ class Takeovers:
         return max(gap.seconds - gap.stolen for gap in self.gaps)
 
 
+@unless_drawn("killed", FALLS, "the fall of a leader")
 def test_another_goes_on_when_the_leader_is_killed(
     installation: Installation, base_image: str, record_property: Record
 ) -> None:
@@ -70,6 +74,7 @@ def test_another_goes_on_when_the_leader_is_killed(
     assert set(found.pods.values()) == {1}
 
 
+@unless_drawn("frozen", FALLS, "the fall of a leader")
 def test_a_leader_that_was_frozen_has_nothing_more_to_say(
     installation: Installation, base_image: str, record_property: Record
 ) -> None:
