@@ -230,8 +230,8 @@ class Cluster:
             return None
         self._undo_faults(record)
         try:
-            until("the API server to answer", self.api.healthy, deadline=10)
-            self.parts.wait_ready(record.nodes, deadline=30)
+            until("the API server to answer", self.api.healthy, deadline=60)
+            self.parts.wait_ready(record.nodes, deadline=60)
         except TestbedError:
             return None
         return record

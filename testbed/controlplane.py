@@ -11,7 +11,7 @@ from testbed import processes
 from testbed.api import Api
 from testbed.instance import Instance
 from testbed.pki import Authority
-from testbed.waiting import until
+from testbed.waiting import START, until
 
 PROGRAMS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
 
@@ -72,12 +72,12 @@ class ControlPlane:
         until(
             "the default ServiceAccount, without which no pod is admitted",
             lambda: self._alive(*PROGRAMS) and api.exists("/api/v1/namespaces/default/serviceaccounts/default"),
-            deadline=60,
+            deadline=START,
         )
 
     def wait_serving(self, api: Api) -> None:
         """Wait until the API server is ready; if it or etcd has ended that is an error at once."""
-        until("the API server to be ready", lambda: self._alive(*PROGRAMS[:2]) and api.healthy(), deadline=60)
+        until("the API server to be ready", lambda: self._alive(*PROGRAMS[:2]) and api.healthy(), deadline=START)
 
     def start_component(self, component: str) -> None:
         """Start one part without waiting for it."""

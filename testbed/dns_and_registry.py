@@ -11,7 +11,7 @@ from testbed.api import Api, Object
 from testbed.http import answers
 from testbed.instance import CLUSTER_DOMAIN, Instance
 from testbed.pki import Authority
-from testbed.waiting import until
+from testbed.waiting import START, until
 
 RBAC = "rbac.authorization.k8s.io"
 DNS_PORTS = [{"name": "dns", "port": 53, "protocol": "UDP"}, {"name": "dns-tcp", "port": 53, "protocol": "TCP"}]
@@ -26,7 +26,7 @@ def start_registry(instance: Instance) -> None:
     )
     log = instance.state / "log" / "registry.log"
     processes.start(instance.index, "registry", ["docker-registry", "serve", str(configuration)], log)
-    until("the registry", lambda: answers(f"http://{instance.registry}/v2/"), deadline=20)
+    until("the registry", lambda: answers(f"http://{instance.registry}/v2/"), deadline=START)
 
 
 def publish_dns(instance: Instance, api: Api) -> None:
@@ -48,7 +48,7 @@ def start_dns(instance: Instance, authority: Authority, program: Path) -> None:
     )
     log = instance.state / "log" / "coredns.log"
     processes.start(instance.index, "coredns", [str(program), "-conf", str(configuration)], log)
-    until("CoreDNS", lambda: answers(f"http://{instance.gateway}:8181/ready"), deadline=30)
+    until("CoreDNS", lambda: answers(f"http://{instance.gateway}:8181/ready"), deadline=START)
 
 
 def bind(api: Api, user: str, role: str) -> None:

@@ -16,6 +16,7 @@ from testbed.cluster import Cluster
 from testbed.controlplane import PROGRAMS
 from testbed.errors import TestbedError
 from testbed.http import post
+from testbed.waiting import START
 
 
 class Faults:
@@ -98,7 +99,7 @@ class Faults:
         node = self._cluster.parts.node(number)
         node.prepare(peers)
         node.boot()
-        self._cluster.parts.wait_ready(record.nodes, deadline=60)
+        self._cluster.parts.wait_ready(record.nodes, deadline=START)
 
     def compact(self) -> int:
         """Compact etcd to its newest revision: older watches get 410 Gone. Returns that revision.

@@ -14,7 +14,7 @@ from testbed.go_modules import module_directory
 from testbed.http import answers
 from testbed.instance import Instance
 from testbed.pki import Authority, Identity
-from testbed.waiting import until
+from testbed.waiting import START, until
 
 PROGRAM = "traefik"
 GROUP = "gateway.networking.k8s.io"
@@ -69,9 +69,9 @@ def start(instance: Instance, authority: Authority, api: Api, program: Path) -> 
     ]
     environment = {"KUBECONFIG": str(authority.kubeconfig(PROGRAM))}
     processes.start(instance.index, PROGRAM, command, _log(instance), environment)
-    until("Traefik", partial(_answers, instance, f"http://{monitor}/ping"), deadline=30)
+    until("Traefik", partial(_answers, instance, f"http://{monitor}/ping"), deadline=START)
     place = f"/apis/{GROUP}/v1/namespaces/{NAMESPACE}/gateways/{NAME}"
-    until("the gateway to be programmed", lambda: is_true(api.get(place), "Programmed"), deadline=30)
+    until("the gateway to be programmed", lambda: is_true(api.get(place), "Programmed"), deadline=START)
 
 
 def address(instance: Instance) -> str:

@@ -15,7 +15,7 @@ from testbed.http import answers
 from testbed.instance import Instance, NodePlace
 from testbed.pki import Authority, Identity
 from testbed.shell import run
-from testbed.waiting import until
+from testbed.waiting import START, until
 
 PROGRAMS = ("containerd", "containerd-shim-runc-v2", "ctr", "kubelet", "kube-proxy")
 
@@ -61,7 +61,7 @@ class Node:
         holder = self._hold()
         self.start_component("containerd", holder)
         socket = self._own("/run/containerd") / "containerd.sock"
-        until(f"containerd on {self.place.name}", lambda: self._alive("containerd") and socket.exists(), deadline=30)
+        until(f"containerd on {self.place.name}", lambda: self._alive("containerd") and socket.exists(), deadline=START)
         self.start_component("kubelet", holder)
         self.start_component("kube-proxy", holder)
 
@@ -87,7 +87,7 @@ class Node:
     def wait_serving(self) -> None:
         """Wait until the kubelet answers; the Node object would still say Ready after its death."""
         url = f"http://{self.place.address}:10248/healthz"
-        until(f"the kubelet of {self.place.name}", lambda: self._alive("kubelet") and answers(url), deadline=30)
+        until(f"the kubelet of {self.place.name}", lambda: self._alive("kubelet") and answers(url), deadline=START)
 
     def load_image(self, archive: Path) -> None:
         """Import an image that no registry has, as `kind load` does."""
@@ -132,7 +132,7 @@ class Node:
         until(
             f"the namespaces of {self.place.name}",
             lambda: self._alive("holder") and command_name.read_text().strip() == "sleep",
-            deadline=10,
+            deadline=START,
             interval=0.02,
         )
         return pid

@@ -20,6 +20,8 @@ T = TypeVar("T")
 # Not there yet, as opposed to broken: refused connections, missing files, servers that say "not now".
 NOT_YET: tuple[type[Exception], ...] = (OSError, DeadlineError)
 
+START = 300.0  # seconds for one part: one that ends is noticed at once, and how long starts take is for proofs to judge
+
 _PROCESSORS = Path("/proc/stat")
 _STOLEN = 8  # which word of its first line
 

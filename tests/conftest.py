@@ -5,14 +5,17 @@ import gc
 
 from hypothesis import HealthCheck, settings
 
+from tests.hypothesis_settings import tried
+
 pytest_plugins = ["testbed.pytest_plugin"]
 
 # pytest-asyncio asks for the current loop before it brings its own; until one has been set, Python before 3.14
 # makes one up for it that nobody closes, and some later test fails for the warning.
 asyncio.set_event_loop(None)
 
-# A busy machine may take any time over one example; what hangs is found by the bounds of the test itself.
-settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# A busy machine may take any time over one example; what hangs is found by the bounds of the test itself. So often are
+# properties tried that do not say it themselves.
+settings.register_profile("any machine", tried(daily=50), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
 
 

@@ -21,7 +21,7 @@ async function pageOf(person) {
   const known = people.get(person);
   if (known !== undefined) return known;
   const page = await (await browser.newContext({ reducedMotion: "reduce" })).newPage();
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(60_000);
   people.set(person, page);
   if (tokens[person] !== undefined) {
     await page.goto(CONSOLE);

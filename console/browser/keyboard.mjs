@@ -24,7 +24,7 @@ async function stays(key, times) {
   }
 }
 
-const scrolledTo = (test) => page.waitForFunction(test, null, { timeout: 5000 });
+const scrolledTo = (test) => page.waitForFunction(test, null, { timeout: 60_000 });
 
 async function finds() {
   await page.goto(`${CONSOLE}/`);

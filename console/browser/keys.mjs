@@ -5,7 +5,7 @@ export const press = (key) => page.keyboard.press(key);
 
 /** Wait until something has the focus. */
 export async function has(target) {
-  const limit = Date.now() + 10_000;
+  const limit = Date.now() + 60_000;
   while (!(await isFocused(target))) {
     if (Date.now() > limit) throw new Error(`${target} does not have the focus, but ${await focused()}`);
     await page.waitForTimeout(50);
@@ -40,7 +40,7 @@ async function mustBeSeen() {
   });
   if (clip === null) return;
   if (clip.width <= 0 || clip.height <= 0) throw new Error(`the focus is out of sight: ${await focused()}`);
-  const limit = Date.now() + 10_000;
+  const limit = Date.now() + 60_000;
   for (;;) {
     const before = await page.screenshot({ clip });
     const bare = await withoutOutlines(() => page.screenshot({ clip }));

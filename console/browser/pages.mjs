@@ -11,7 +11,7 @@ const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-s
 async function signedIn(token, console = CONSOLE) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, reducedMotion: "reduce" });
   const page = await context.newPage();
-  page.setDefaultTimeout(10_000);
+  page.setDefaultTimeout(60_000);
   page.on("pageerror", (error) => complaints.push(String(error)));
   page.on("console", (message) => {
     if (message.type() === "error" && !/status of 403/.test(message.text())) complaints.push(message.text());

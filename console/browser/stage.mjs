@@ -12,7 +12,7 @@ const browser = await chromium.launch({
 });
 const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, reducedMotion: "reduce" });
 export const page = await context.newPage();
-page.setDefaultTimeout(15_000);
+page.setDefaultTimeout(60_000);
 page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
 page.on("pageerror", (error) => complaints.push(String(error)));
 page.on("request", (request) => {

@@ -15,7 +15,7 @@ const context = await browser.newContext({
   extraHTTPHeaders: { Authorization: `Bearer ${TOKEN}` }, // as the proxy in front of the console does
 });
 const page = await context.newPage();
-page.setDefaultTimeout(20_000);
+page.setDefaultTimeout(60_000);
 page.on("pageerror", (error) => found.errors.push(String(error)));
 page.on("dialog", (dialog) => {
   found.ran.push(`dialog ${dialog.message()}`);

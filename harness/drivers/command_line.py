@@ -11,7 +11,7 @@ Done = subprocess.CompletedProcess[str]
 
 
 def kubedl(
-    cluster: Cluster, namespace: str, cache: Path, *words: str, directory: Path = ROOT, timeout: float = 60
+    cluster: Cluster, namespace: str, cache: Path, *words: str, directory: Path = ROOT, timeout: float = 300
 ) -> Done:
     """Run a command in a namespace, as administrator."""
     where = ("-n", namespace, "--kubeconfig", str(cluster.kubeconfig))

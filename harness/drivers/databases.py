@@ -98,10 +98,17 @@ class Database:
     def _end(self, how: signal.Signals) -> None:
         if self._process is None:
             return
-        for child in _children(self._process.pid) if how is signal.SIGKILL else []:
-            _signal(child, how)
+        children: list[int] = []
+        if how is signal.SIGKILL and self._process.poll() is None:
+            # Stopped first, so that it starts no child in place of a dead one, which would keep the next server out.
+            _signal(self._process.pid, signal.SIGSTOP)
+            os.waitid(os.P_PID, self._process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+            children = _children(self._process.pid)
+            for child in children:
+                _signal(child, how)
         _signal(self._process.pid, how)
         self._process.wait(DEADLINE)
+        until("its children to end", lambda: not any(map(_lives, children)), deadline=DEADLINE, interval=0.01)
         self._process = None
 
     def _answers(self) -> bool:
@@ -256,6 +263,13 @@ def _children(pid: int) -> list[int]:
         return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     except OSError:
         return []
+
+
+def _lives(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
 
 
 def _signal(pid: int, how: signal.Signals) -> None:

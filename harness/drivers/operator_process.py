@@ -28,7 +28,7 @@ USER = "kubedl-operator"
 MODULE = "kubedl.entrypoints.operator"
 ROOT = Path(__file__).parents[2]
 CUSTOM_RESOURCES = ROOT / "deploy" / "chart" / "files" / "crds"
-READY_DEADLINE = 30.0
+READY_DEADLINE = 180.0  # one that ends is noticed at once
 PORTS = range(24_000, 32_000)  # below those that the kernel gives to outgoing connections
 WORKERS = 8  # test processes at a time, at most, that share them out: half of them for odd instances
 

@@ -37,7 +37,7 @@ class RealPrometheus(Process):
 
     def __enter__(self) -> Self:
         super().__enter__()
-        until("Prometheus", lambda: self.insist() and answers(f"{self.url}/-/ready"), deadline=30)
+        until("Prometheus", lambda: self.insist() and answers(f"{self.url}/-/ready"), deadline=180)
         return self
 
     def ask(self, query: str) -> list[Any]:

@@ -80,7 +80,7 @@ def real_registry(
     )
     command = ["docker-registry", "serve", str(configuration)]
     with Process(command, directory / "registry.log", {}, directory) as process:
-        until("the registry", lambda: process.insist() and _listens(address), deadline=20)
+        until("the registry", lambda: process.insist() and _listens(address), deadline=180)
         yield RealRegistry(address)
 
 

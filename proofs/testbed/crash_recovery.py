@@ -63,7 +63,7 @@ def _left(before: set[str]) -> set[str]:
         return not left
 
     with contextlib.suppress(DeadlineError):
-        until("what ends by itself to be gone", gone, deadline=10, interval=0.5)
+        until("what ends by itself to be gone", gone, deadline=90, interval=0.5)
     return left
 
 

@@ -16,7 +16,7 @@ from testbed.faultproxy import AnswerInstead, FaultProxy, Match
 from testbed.waiting import until
 from tests.cluster.slot_jobs import NODES, PODS, SlotJobs
 
-LATEST = 30.0  # seconds within which a job says it
+LATEST = 120.0  # seconds within which a job says it
 
 
 class Waiting(SlotJobs):

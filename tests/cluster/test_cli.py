@@ -38,7 +38,7 @@ def test_the_life_of_a_job(jobs: SlotJobs, kubedl: Run, namespace: str) -> None:
     assert (submitted.returncode, submitted.stdout) == (0, f"pytorchjob/bert created in {namespace}\n"), (
         submitted.stderr
     )
-    assert kubedl("wait", "bert", "--for", "ready", "--timeout", "60").returncode == 0
+    assert kubedl("wait", "bert", "--for", "ready", "--timeout", "180").returncode == 0
 
     head, row = kubedl("list").stdout.splitlines()
     assert head.split() == ["NAME", "KIND", "STATE", "READY", "GPUS", "QUEUE", "AGE", "WHAT"]
@@ -62,7 +62,7 @@ def test_the_life_of_a_job(jobs: SlotJobs, kubedl: Run, namespace: str) -> None:
     until("the failure to count", lambda: jobs.status("bert").get("restarts"), deadline=120)
     until("all to run again", partial(_runs, jobs), deadline=120)
     jobs.succeed("bert")
-    done = kubedl("wait", "bert", "--timeout", "60")
+    done = kubedl("wait", "bert", "--timeout", "180")
     assert done.returncode == 0, done.stderr
     assert kubedl("delete", "bert").stdout == f"pytorchjob/bert deleted from {namespace}\n"
     assert kubedl("wait", "bert").returncode == 125
@@ -71,9 +71,9 @@ def test_the_life_of_a_job(jobs: SlotJobs, kubedl: Run, namespace: str) -> None:
 def test_the_exit_code_is_that_of_the_replica_that_failed(jobs: SlotJobs, kubedl: Run) -> None:
     flags = ("--name", "short", "--image", "none", "--retry", "0", "--toleration", "all")
     assert kubedl("submit", "pytorch", *flags).returncode == 0
-    assert kubedl("wait", "short", "--for", "running", "--timeout", "60").returncode == 0
+    assert kubedl("wait", "short", "--for", "running", "--timeout", "180").returncode == 0
     jobs.fail("short-master-0")
-    ended = kubedl("wait", "short", "--timeout", "60")
+    ended = kubedl("wait", "short", "--timeout", "180")
     assert ended.returncode == 137
     assert ended.stderr.splitlines()[-1] == "  next  kubedl get short      or  kubedl logs short -i master-0"
 

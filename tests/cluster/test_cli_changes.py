@@ -115,7 +115,7 @@ def test_rerun_and_prune(
 
     assert kubedl("prune", "--older-than", "0s", "-y").stderr == f"nothing to delete in {namespace}\n"
     jobs.succeed("digits-r2")
-    assert kubedl("wait", "digits-r2", "--timeout", "60").returncode == 0
+    assert kubedl("wait", "digits-r2", "--timeout", "180").returncode == 0
     assert kubedl("prune", "-y").stderr == f"nothing to delete in {namespace}\n"
     listed = json.loads(kubedl("prune", "--older-than", "0s", "--dry-run", "-o", "json").stdout)
     assert [one["name"] for one in listed["items"]] == ["digits-r2"]

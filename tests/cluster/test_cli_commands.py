@@ -33,7 +33,7 @@ def test_every_kind_is_submitted_and_runs(jobs: SlotJobs, kubedl: Run) -> None: 
     )
     assert (made.returncode, made.stderr) == (0, "hint: --psCpu is now --ps-cpu (both work)\n")
     names = [f"j-{kind}" for kind in KINDS] + ["full"]
-    done = kubedl("wait", *names, "--for", "running", "--timeout", "60")
+    done = kubedl("wait", *names, "--for", "running", "--timeout", "180")
     assert done.returncode == 0, done.stderr
     states = {one["name"]: one["state"] for one in json.loads(kubedl("list", "-o", "json").stdout)["items"]}
     assert states == dict.fromkeys(names, "Running")
@@ -59,7 +59,7 @@ def test_a_file_is_submitted_and_its_refused_fields_are_lines(jobs: SlotJobs, ku
 
 def test_suspend_resume_scale_and_events(jobs: SlotJobs, kubedl: Run, namespace: str) -> None:  # noqa: F811
     assert kubedl("submit", "pytorch", "--name", "bert", *BASE).returncode == 0
-    assert kubedl("wait", "bert", "--for", "ready", "--timeout", "60").returncode == 0
+    assert kubedl("wait", "bert", "--for", "ready", "--timeout", "180").returncode == 0
     asked = kubedl("scale", "bert", "--workers", "3")
     assert (asked.returncode, asked.stderr) == (
         2,
@@ -69,7 +69,7 @@ def test_suspend_resume_scale_and_events(jobs: SlotJobs, kubedl: Run, namespace:
     assert (scaled.stdout, scaled.stderr) == ("pytorchjob/bert has 3 workers\n", "")
     until("three pods", lambda: jobs.status("bert").get("ready") == "3/3", deadline=60)
     assert kubedl("suspend", "bert").stdout == f"pytorchjob/bert suspended in {namespace}\n"
-    assert kubedl("wait", "bert", "--for", "Suspended", "--timeout", "60").returncode == 0
+    assert kubedl("wait", "bert", "--for", "Suspended", "--timeout", "180").returncode == 0
     assert kubedl("scale", "bert", "--workers", "2").stdout == "pytorchjob/bert has 2 workers when it is resumed\n"
     assert kubedl("resume", "bert").stdout == f"pytorchjob/bert resumed in {namespace}\n"
     until("two pods", lambda: jobs.status("bert").get("ready") == "2/2", deadline=60)
@@ -84,7 +84,7 @@ def test_crons(jobs: SlotJobs, kubedl: Run, namespace: str) -> None:  # noqa: F8
     assert (made.stdout, made.stderr) == (f"cron/nightly created in {namespace}\n", "")
     until("the next time", lambda: " in " in kubedl("cron", "list").stdout, deadline=60)
     assert kubedl("cron", "run", "nightly", "--name", "now").stdout == f"pytorchjob/now created in {namespace}\n"
-    assert kubedl("wait", "now", "--for", "running", "--timeout", "60").returncode == 0
+    assert kubedl("wait", "now", "--for", "running", "--timeout", "180").returncode == 0
     assert kubedl("cron", "suspend", "nightly").returncode == 0
     assert (
         kubedl("cron", "get", "nightly").stdout == "nightly  PyTorchJob at 0 3 * * * UTC  next -  last -  suspended\n"

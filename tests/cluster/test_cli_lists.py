@@ -58,7 +58,7 @@ def test_a_check_says_what_the_scheduler_does(jobs: SlotJobs, kubedl: Run) -> No
     assert kubedl("list").stdout == ""
 
     assert kubedl(*BASE, "--name", "four", "--device", slot, "--workers", "4").returncode == 0
-    assert kubedl("wait", "four", "--for", "ready", "--timeout", "60").returncode == 0
+    assert kubedl("wait", "four", "--for", "ready", "--timeout", "180").returncode == 0
     assert check("--device", slot) == (3, "wait")
     assert kubedl(*BASE, "--name", "fifth", "--device", slot).returncode == 0
     until("the scheduler to say so", lambda: "slots.example" in jobs.status("fifth").get("message", ""), deadline=60)
@@ -78,11 +78,17 @@ def test_phases_of_a_job_that_is_waited_for(
 ) -> None:
     words = (*BASE, "--name", "bert", "--wait", "--timeout", "120", "-o", "json")
     with _started(control_plane, namespace, tmp_path, *words) as (process, rows):
+        assert process.stderr is not None
+        phases: list[str] = []
+        listener = threading.Thread(target=_collect, args=(process.stderr, phases), daemon=True)
+        listener.start()
         until("the job to run", lambda: _state(jobs) == "Running", deadline=60)
+        # Otherwise the command may see the job for the first time when it has ended.
+        until("it to say so", lambda: any(line.split()[2:3] == ["Running"] for line in phases), deadline=60)
         jobs.succeed("bert")
         assert process.wait(60) == 0
-        assert process.stderr is not None
-        said = [line.split(maxsplit=3)[2:] for line in process.stderr.read().splitlines() if line[2:3] == ":"]
+        listener.join(60)
+        said = [line.rstrip("\n").split(maxsplit=3)[2:] for line in phases if line[2:3] == ":"]
     assert {words[0] for words in said} == {"Placed", "Images", "Running"}
     assert any(words[1].startswith("1 of 1 on kwok-") for words in said if words[0] == "Placed" and len(words) > 1)
     (result,) = json.loads("".join(rows))["items"]

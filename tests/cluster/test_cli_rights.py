@@ -83,7 +83,7 @@ def test_the_built_in_roles_are_enough(jobs: SlotJobs, as_user: Callable[[str], 
     editor, viewer = as_user("edit"), as_user("view")
     made = editor("submit", "pytorch", "--name", "bert", *BASE, "--", "sleep", "9")
     assert made.returncode == 0, made.stderr
-    assert editor("wait", "bert", "--for", "running", "--timeout", "60").returncode == 0
+    assert editor("wait", "bert", "--for", "running", "--timeout", "180").returncode == 0
     assert jobs.status("bert")["state"] == "Running"
     for run in (viewer, editor):
         for words in READING:

@@ -32,7 +32,7 @@ def test_writes_are_in_the_audit_log(cluster: Cluster, namespace: str) -> None:
         references = (json.loads(line).get("objectRef", {}) for line in lines if "traced" in line)
         return any(reference.get("namespace") == namespace for reference in references)
 
-    until("the write in the audit log", traced, deadline=10)
+    until("the write in the audit log", traced, deadline=60)
 
 
 def test_whoever_asks_with_a_pods_token_is_in_the_audit_log(cluster: Cluster, namespace: str) -> None:
@@ -45,9 +45,9 @@ def test_whoever_asks_with_a_pods_token_is_in_the_audit_log(cluster: Cluster, na
     )
     trusting = urllib.request.HTTPSHandler(context=ssl.create_default_context(cafile=cluster.authority.certificate))
     with pytest.raises(urllib.error.HTTPError, match="403"):
-        urllib.request.build_opener(urllib.request.ProxyHandler({}), trusting).open(request, timeout=10)
+        urllib.request.build_opener(urllib.request.ProxyHandler({}), trusting).open(request, timeout=60)
     user = f"system:serviceaccount:{namespace}:curious"
-    until("the question in the audit log", lambda: audit_log.requests(cluster, user), deadline=10)
+    until("the question in the audit log", lambda: audit_log.requests(cluster, user), deadline=60)
     [asked] = audit_log.requests(cluster, user)
     assert (asked.verb, asked.resource, asked.code) == ("list", "secrets", 403)
 

@@ -1,6 +1,8 @@
 """The fault proxy before a real API server: each fault is seen by a real client and in the cluster."""
 
+import itertools
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -8,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from testbed import tools
 from testbed.api import Api, ApiError, Object
 from testbed.cluster import Cluster
 from testbed.faultproxy import (
@@ -22,6 +25,7 @@ from testbed.faultproxy import (
     ReorderEvents,
     SendGone,
 )
+from testbed.http import NO_PROXIES
 
 # A client that writes ConfigMaps one after another, as a controller would, until it is killed.
 WRITER = """
@@ -39,7 +43,7 @@ for number in range(1, 10):
 @pytest.fixture
 def through(cluster: Cluster, proxy: FaultProxy) -> Api:
     """The API as seen through the proxy."""
-    return Api(proxy.url, cluster.authority.certificate, *cluster.authority.files("admin"), timeout=5)
+    return Api(proxy.url, cluster.authority.certificate, *cluster.authority.files("admin"))
 
 
 @pytest.fixture
@@ -89,11 +93,12 @@ def test_the_client_is_killed_on_its_third_write(
     assert sum(_exists(cluster, path, f"write-{number}") for number in range(1, 10)) == left
 
 
-def test_a_frozen_connection_times_the_client_out(proxy: FaultProxy, through: Api, path: str) -> None:
+def test_a_frozen_connection_times_the_client_out(cluster: Cluster, proxy: FaultProxy, through: Api, path: str) -> None:
     """No answer and no FIN; only the client's own deadline ends it."""
+    impatient = Api(proxy.url, cluster.authority.certificate, *cluster.authority.files("admin"), timeout=5)
     proxy.inject(Match(verb="list", resource="configmaps"), Freeze())
     with pytest.raises(TimeoutError):
-        through.list(path)
+        impatient.list(path)
     assert through.list(path) is not None
 
 
@@ -103,16 +108,16 @@ def test_watch_events_are_dropped_and_reordered(cluster: Cluster, proxy: FaultPr
     for name in ("a", "b", "c", "d"):
         cluster.api.create(path, {"metadata": {"name": name}})
     proxy.inject(MatchEvents(type="ADDED", resource="configmaps", name="b"), DropEvents())
-    assert _watched(cluster, proxy, path, version) == ["ADDED a", "ADDED c", "ADDED d"]
+    assert _watched(cluster, proxy, path, version, 3) == ["ADDED a", "ADDED c", "ADDED d"]
     proxy.clear()
     proxy.inject(MatchEvents(type="ADDED", resource="configmaps", times=None), ReorderEvents(window=2))
-    assert _watched(cluster, proxy, path, version) == ["ADDED b", "ADDED a", "ADDED d", "ADDED c"]
+    assert _watched(cluster, proxy, path, version, 4) == ["ADDED b", "ADDED a", "ADDED d", "ADDED c"]
 
 
 def test_a_watch_is_told_that_its_version_is_gone(cluster: Cluster, proxy: FaultProxy, path: str) -> None:
     """An ERROR event with 410, as the API server sends it after a compaction."""
     proxy.inject(Match(verb="watch", resource="configmaps"), SendGone())
-    assert _watched(cluster, proxy, path, _list_version(cluster, path)) == ["ERROR 410"]
+    assert _watched(cluster, proxy, path, _list_version(cluster, path), 1) == ["ERROR 410"]
 
 
 def _exists(cluster: Cluster, path: str, name: str) -> bool:
@@ -124,11 +129,17 @@ def _list_version(cluster: Cluster, path: str) -> str:
     return version
 
 
-def _watched(cluster: Cluster, proxy: FaultProxy, path: str, version: str) -> list[str]:
-    """The events of one watch of two seconds, through kubectl's own transport."""
-    query = f"{path}?watch=true&resourceVersion={version}&timeoutSeconds=2"
-    answer = cluster.kubectl("--server", proxy.url, "get", "--raw", query)
-    return [_told(json.loads(line)) for line in answer.splitlines()]
+def _watched(cluster: Cluster, proxy: FaultProxy, path: str, version: str, count: int) -> list[str]:
+    """The first so many events of one watch, through kubectl's own transport; fewer if they do not come in time."""
+    query = f"{path}?watch=true&resourceVersion={version}&timeoutSeconds=60"
+    where = (f"--kubeconfig={cluster.kubeconfig}", "--server", proxy.url)
+    command = [str(tools.binary("kubectl")), *where, "get", "--raw", query]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, **NO_PROXIES}) as watching:
+        assert watching.stdout is not None
+        try:
+            return [_told(json.loads(line)) for line in itertools.islice(watching.stdout, count)]
+        finally:
+            watching.kill()
 
 
 def _told(event: Object) -> str:

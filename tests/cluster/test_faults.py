@@ -72,7 +72,7 @@ def test_after_compaction_an_old_watch_is_gone(cluster: Cluster, faults: Faults,
     faults.restart("kube-apiserver")
     place = f"{path}?watch=true&resourceVersion={old}&timeoutSeconds=1"
     # A server that has only just started may say first that its cache is not there yet.
-    until("a watch from the old version to be refused with 410", lambda: _is_gone(cluster.api, place), deadline=20)
+    until("a watch from the old version to be refused with 410", lambda: _is_gone(cluster.api, place), deadline=90)
 
 
 def test_without_etcd_no_write_succeeds(cluster: Cluster, faults: Faults, namespace: str) -> None:
@@ -82,7 +82,7 @@ def test_without_etcd_no_write_succeeds(cluster: Cluster, faults: Faults, namesp
     impatient = Api(cluster.instance.server, cluster.authority.certificate, *files, timeout=3)
     with faults.dead("etcd"), pytest.raises((ApiError, OSError)):
         impatient.create(path, {"metadata": {"name": "lost"}})
-    until("writes to work again", lambda: _written(cluster.api, path), deadline=30)
+    until("writes to work again", lambda: _written(cluster.api, path), deadline=90)
 
 
 def _is_gone(api: Api, path: str) -> bool:

@@ -73,7 +73,7 @@ def test_pods_go_to_the_nodes_that_kueue_chose_for_their_topology(jobs: QueuedJo
         api.create(f"{API}/workloadpriorityclasses", body)
     team_queue.publish_queue(api, jobs.namespace, QUEUE, 20)
     jobs.submit("near", workers=6, topology={"kueue.x-k8s.io/podset-required-topology": HOST})
-    until("it to run", partial(is_running, jobs, "near"), deadline=40)
+    until("it to run", partial(is_running, jobs, "near"), deadline=120)
     workers = [pod for pod in jobs.pods("near") if "-worker-" in pod["metadata"]["name"]]
     assert len({pod["spec"]["nodeName"] for pod in workers}) == 1
     assert all(pod["spec"]["nodeSelector"][HOST] == pod["spec"]["nodeName"] for pod in workers)

@@ -86,6 +86,6 @@ def test_two_tenants_get_equal_shares_of_what_is_left(jobs: QueuedJobs) -> None:
         running = [name.partition("-")[0] for name in jobs.in_state("Running")]
         return {tenant: running.count(tenant) for tenant in ("vision", "speech")}
 
-    until("each to have half", lambda: shares() == {"vision": 2, "speech": 2}, deadline=40)
+    until("each to have half", lambda: shares() == {"vision": 2, "speech": 2}, deadline=120)
     assert not jobs.in_state("Failed")
     assert all(not jobs.status(name).get("retries") for name in jobs.states())

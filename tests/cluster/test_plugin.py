@@ -82,17 +82,17 @@ def test_a_kind_from_another_package(cluster: Cluster, namespace: str, reader: R
     with Operator(cluster, environment=environment, arguments=["--namespace", namespace]):
         assert "hello" in reader.follow("Run a job")
         pods = f"/api/v1/namespaces/{namespace}/pods"
-        until("both pods", lambda: len(cluster.api.list(pods)) == 2, deadline=30)
+        until("both pods", lambda: len(cluster.api.list(pods)) == 2, deadline=120)
         [container] = cluster.api.get(f"{pods}/hello-worker-1")["spec"]["containers"]
         given = {variable["name"]: variable["value"] for variable in container["env"]}
         assert given == {"RING_NEXT": f"hello-worker-0.hello.{namespace}.svc:7000", "RING_ROUNDS": "3"}
         for name in ("hello-worker-0", "hello-worker-1"):
             _succeed(cluster, namespace, name)
         job = f"/apis/training.kubedl.io/v1alpha1/namespaces/{namespace}/ringjobs/hello"
-        until("its success", lambda: cluster.api.get(job).get("status", {}).get("state") == "Succeeded", deadline=30)
+        until("its success", lambda: cluster.api.get(job).get("status", {}).get("state") == "Succeeded", deadline=120)
         _schedule(cluster, namespace, cluster.api.get(job)["spec"])
         runs = f"/apis/training.kubedl.io/v1alpha1/namespaces/{namespace}/ringjobs"
-        until("a run of its Cron", lambda: len(cluster.api.list(runs)) == 2, deadline=30)
+        until("a run of its Cron", lambda: len(cluster.api.list(runs)) == 2, deadline=120)
 
 
 def _schedule(cluster: Cluster, namespace: str, spec: Object) -> None:

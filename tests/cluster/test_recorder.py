@@ -15,7 +15,8 @@ from testbed.api import Object
 from testbed.cluster import Cluster
 from testbed.waiting import until
 
-FAST = ("--lease-seconds=6", "--lease-renew-seconds=4", "--lease-retry-seconds=1")
+# A recorder that cannot renew in time rightly ends, and nobody starts it again.
+FAST = ("--lease-seconds=20", "--lease-renew-seconds=15", "--lease-retry-seconds=1")
 CANARY = "canary-8c1f"
 
 

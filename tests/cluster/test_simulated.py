@@ -13,7 +13,7 @@ def test_a_pod_runs_on_a_simulated_node(cluster: Cluster, namespace: str) -> Non
     path = f"/api/v1/namespaces/{namespace}/pods"
     wanted = pod("played", "none").on("kwok-1")
     cluster.api.create(path, wanted.tolerating("kwok.x-k8s.io/node").build())
-    until("the pod to run", lambda: _read(cluster, path, "played")["status"].get("phase") == "Running", deadline=30)
+    until("the pod to run", lambda: _read(cluster, path, "played")["status"].get("phase") == "Running", deadline=120)
     assert _read(cluster, path, "played")["spec"]["nodeName"] == "kwok-1"
 
 
@@ -22,7 +22,7 @@ def test_a_pod_that_must_really_run_is_kept_away(cluster: Cluster, namespace: st
     cluster.up(kwok=2, keep=False)
     path = f"/api/v1/namespaces/{namespace}/pods"
     cluster.api.create(path, pod("real", "none").on("kwok-1").build())
-    until("the scheduler's verdict", lambda: _refused(_read(cluster, path, "real")), deadline=30)
+    until("the scheduler's verdict", lambda: _refused(_read(cluster, path, "real")), deadline=120)
 
 
 def _read(cluster: Cluster, path: str, name: str) -> Object:

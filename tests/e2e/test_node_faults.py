@@ -19,8 +19,8 @@ def test_a_cut_node_is_noticed_and_its_pods_are_marked(workspace: Workspace, fau
     workspace.start(pod("victim", base_image).on("node2").leaving_after(1).running("sleep", "600"))
     workspace.running("victim")
     with faults.cut_off(2):
-        until("node2 to be NotReady", lambda: not is_true(_node(workspace.cluster, "node2"), "Ready"), deadline=40)
-        until("DisruptionTarget on the pod", lambda: is_true(workspace.pod("victim"), "DisruptionTarget"), deadline=40)
+        until("node2 to be NotReady", lambda: not is_true(_node(workspace.cluster, "node2"), "Ready"), deadline=180)
+        until("DisruptionTarget on the pod", lambda: is_true(workspace.pod("victim"), "DisruptionTarget"), deadline=180)
     _wait_whole(workspace.cluster)
 
 
@@ -30,9 +30,9 @@ def test_a_power_cut_ends_pods_and_the_node_comes_back(workspace: Workspace, fau
     workspace.create("pods", _always_restarted(survivor.build()))
     workspace.running("survivor")
     with faults.powered_off(2):
-        until("node2 to be NotReady", lambda: not is_true(_node(workspace.cluster, "node2"), "Ready"), deadline=40)
+        until("node2 to be NotReady", lambda: not is_true(_node(workspace.cluster, "node2"), "Ready"), deadline=180)
     _wait_whole(workspace.cluster)
-    until("the container to run again", lambda: _restarts(workspace.pod("survivor")) >= 1, deadline=90)
+    until("the container to run again", lambda: _restarts(workspace.pod("survivor")) >= 1, deadline=180)
 
 
 def test_a_lost_node_is_replaced_by_an_empty_one(workspace: Workspace, faults: Faults, base_image: str) -> None:
@@ -65,7 +65,7 @@ def test_pods_outlive_their_kubelet(workspace: Workspace, faults: Faults, base_i
     workspace.start(pod("calm", base_image).on("node1").running("sleep", "600"))
     workspace.running("calm")
     faults.restart("node1/kubelet")
-    until("exec after the restart", lambda: _echoes(workspace, "calm"), deadline=30)
+    until("exec after the restart", lambda: _echoes(workspace, "calm"), deadline=180)
     assert workspace.pod("calm")["status"]["containerStatuses"][0]["restartCount"] == 0
 
 
@@ -74,7 +74,7 @@ def _node(cluster: Cluster, name: str) -> Object:
 
 
 def _wait_whole(cluster: Cluster) -> None:
-    cluster.parts.wait_ready(2, deadline=60)
+    cluster.parts.wait_ready(2, deadline=180)
 
 
 def _echoes(workspace: Workspace, name: str) -> bool:

@@ -11,7 +11,7 @@ SERVER = ("python3", "-m", "http.server", "8000", "--directory", "/etc")
 # A container runs before its server listens, and a Service exists before kube-proxy knows it.
 FETCH = """
 import sys, time, urllib.request
-end = time.monotonic() + 20
+end = time.monotonic() + 120
 while True:
     try:
         sys.exit(print(urllib.request.urlopen(sys.argv[1], timeout=5).read().decode(), end=""))
@@ -54,14 +54,14 @@ def test_a_service_address_leads_to_its_pod(workspace: Workspace, base_image: st
     workspace.running("server", "client")
     for caller in ("client", "server"):
         assert workspace.execute(caller, "python3", "-c", FETCH, f"http://{address}/hostname").strip() == "server"
-    assert until("the address from outside the nodes", lambda: answers(f"http://{address}/hostname"), deadline=20)
+    assert until("the address from outside the nodes", lambda: answers(f"http://{address}/hostname"), deadline=120)
 
 
 def test_logs_and_exec(workspace: Workspace, base_image: str) -> None:
     """The API server reaches the kubelets and their containers."""
     workspace.start(pod("talker", base_image).running("sh", "-c", "echo said to the log; sleep 600"))
     workspace.running("talker")
-    until("its words", lambda: workspace.heard("talker") == "said to the log\n", deadline=30)
+    until("its words", lambda: workspace.heard("talker") == "said to the log\n", deadline=120)
     assert workspace.execute("talker", "id", "-u") == "1000\n"
 
 

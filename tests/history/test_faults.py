@@ -21,7 +21,7 @@ from kubedl.history.sinks.database import DatabaseSink
 from kubedl.history.writer import Writer
 from tests.history.builders import NOW, job, job_row, pod, pod_row, uid
 
-DEADLINE = 60.0
+DEADLINE = 300.0
 UIDS = 200
 
 

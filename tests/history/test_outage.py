@@ -17,7 +17,7 @@ from kubedl.history.tables import pods
 from tests.unit.runtime.fake_server import Server
 
 MOST = 50  # states in memory
-DEADLINE = 90.0
+DEADLINE = 300.0
 
 
 def put(server: Server, number: int, phase: str) -> None:

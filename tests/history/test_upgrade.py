@@ -1,6 +1,7 @@
 """An upgrade of the database while an older version writes to it."""
 
 import asyncio
+import itertools
 import os
 import shutil
 import subprocess
@@ -21,10 +22,11 @@ from kubedl.history.sink import Epoch
 from kubedl.history.sinks.database import DatabaseSink
 from kubedl.history.writer import Writer
 from tests.history.builders import job, job_row, uid
-from tests.history.test_faults import states, wait_for, writing
+from tests.history.test_faults import DEADLINE, states, wait_for, writing
 
 SOURCES = Path(__file__).parents[2] / "src"
 FIRST = "0001"
+LAST = 1_000_000  # a version after all others
 CLUSTER = "upgraded"
 KUBECONFIG = """
 apiVersion: v1
@@ -69,12 +71,13 @@ async def test_tables_are_migrated_under_load(
         writer = Writer(DatabaseSink(engine, CLUSTER), pending, RecorderMetrics(CollectorRegistry()), batch=20)
         writing_on = asyncio.ensure_future(writer.run(Epoch("lease", 0, "older")))
         migration = asyncio.ensure_future(asyncio.to_thread(recorder, SOURCES, url, "migrate"))
-        for version in range(1, 1000):
-            for name, identity in made[(version - 1) * 20 % len(made) :][:20]:
-                pending.add(job_row(job(name, identity=identity, version=version)))
-            await asyncio.sleep(0.02)
-            if writing_on.done():
-                break
+        async with asyncio.timeout(DEADLINE):
+            for version in itertools.count(1):
+                for name, identity in made[(version - 1) * 20 % len(made) :][:20]:
+                    pending.add(job_row(job(name, identity=identity, version=version)))
+                await asyncio.sleep(0.02)
+                if writing_on.done():
+                    break
         with pytest.raises(migrate.SchemaError, match=f"newer than this version of KubeDL, which knows up to {FIRST}"):
             await writing_on
         assert (await migration).returncode == 0
@@ -91,8 +94,8 @@ async def test_tables_are_migrated_under_load(
     assert "use the version that migrated it" in refused.stderr
     async with writing(engine, CLUSTER) as continued:  # the newer version lists everything again
         for name, identity in made:
-            continued.add(job_row(job(name, identity=identity, version=2000)))
-        await wait_for(engine, CLUSTER, sorted((name, 2000) for name, _ in made))
+            continued.add(job_row(job(name, identity=identity, version=LAST)))
+        await wait_for(engine, CLUSTER, sorted((name, LAST) for name, _ in made))
     with suppress(Exception):
         await engine.dispose()
 

@@ -34,7 +34,7 @@ def test_a_job_is_made_again_under_its_name(
 
     async def make(name: str) -> None:
         body = job_body("TFJob", name, roles, ready_stage.node)
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(180):
             while True:
                 try:
                     await server.call("POST", fleet.jobs_path, body)

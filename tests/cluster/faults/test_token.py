@@ -33,13 +33,13 @@ def test_a_rotated_token_is_read_again(
     try:
         for number in range(ROUNDS):
             fleet.create([f"job-{number}"], {"Worker": 1})
-            fleet.until_pods(number + 1, deadline=30)
+            fleet.until_pods(number + 1)
             old = file.read_text()
             _new_token(server, namespace, number + 1, file)
             server.delete(f"/api/v1/namespaces/{namespace}/secrets/token-{number}")
             until("the old token to be refused", partial(_refused, server, old), deadline=60)
         fleet.create(["last"], {"Worker": 1})
-        fleet.until_pods(ROUNDS + 1, deadline=30)
+        fleet.until_pods(ROUNDS + 1)
     finally:
         child.send_signal(SIGKILL)
         child.wait(10)

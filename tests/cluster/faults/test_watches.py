@@ -10,13 +10,13 @@ from harness.drivers.proxied_operator import ProxiedOperator
 from harness.scenarios.many_jobs import Fleet
 from testbed.faultproxy import DropEvents, Freeze, Match, MatchEvents, SendGone
 from testbed.faults import Faults
-from testbed.waiting import until
+from testbed.waiting import until, working_seconds
 
 SILENCE = 70.0 if FULL else 4.0  # seconds; the first is what users have
-DETECTED = SILENCE + 5
+RECOVERED = 5.0 if FULL else 45.0  # CI's machine is busy; unnoticed, or with what users have, it would take 70 and more
+DETECTED = SILENCE + RECOVERED
 LISTS = 10.0  # seconds between two lists of one resource
 CACHES = 3  # of pods: those of jobs, those that build images, and those that serve
-RECOVERED = 5.0 if FULL else 15.0  # CI's machine is busy with other things
 
 
 @pytest.fixture
@@ -40,13 +40,13 @@ def test_a_half_open_watch_is_noticed(
     fleet.create(["after"], {"Worker": 1})
     for rule in frozen:
         rule.wait_fired()
-    began = time.monotonic()
+    began = working_seconds()
     fleet.until_pods(3, deadline=2 * DETECTED)
     fleet.until("the running pods to be seen", lambda: fleet.statuses()["before"]["ready"], "2/2", 2 * DETECTED)
-    seconds = time.monotonic() - began
+    seconds = working_seconds() - began
     record_property("seconds", round(seconds, 1))
     record_property("repetitions", len(frozen))
-    assert seconds <= DETECTED + (0 if FULL else 15)
+    assert seconds <= DETECTED
 
 
 def test_a_watch_whose_history_is_gone_starts_anew(
@@ -63,11 +63,11 @@ def test_a_watch_whose_history_is_gone_starts_anew(
         gone = operator.proxy.inject(MatchEvents(resource="pods"), SendGone())
         fleet.create([f"job-{number}"], {"Worker": 1})  # its pod is the event that does not arrive
         gone.wait_fired()
-        at = time.monotonic()
+        at = working_seconds()
         fleet.until_pods(number + 2)
         fleet.run([f"job-{number}-worker-0"])
         fleet.until("its pod to be seen", lambda name=f"job-{number}": fleet.statuses()[name].get("ready"), "1/1")  # type: ignore[misc]
-        worst = max(worst, time.monotonic() - at)
+        worst = max(worst, working_seconds() - at)
     record_property("seconds", round(worst, 1))
     lists = operator.count("watch", "pods")
     assert worst <= RECOVERED

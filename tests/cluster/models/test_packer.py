@@ -248,12 +248,12 @@ def test_a_cut_after_more_than_our_patience_is_a_cut_like_any_other(
 
 def test_told_to_end_it_says_so_at_once(registry: RealRegistry, model: Path, tmp_path: Path) -> None:
     with registry_proxy(registry.address) as proxy:
-        proxy.rule = lambda *_: Fault(delay=20, proceed=True)
+        proxy.rule = lambda *_: Fault(delay=60, proceed=True)
         order = msgspec.structs.replace(order_for(registry, model, "ended"), repository=f"{proxy.address}/ended")
         packer = Packer(order, tmp_path)
         packer.start()
         _until_connected(packer, proxy.address)
-        assert packer.stop(deadline=10) == 1
+        assert packer.stop(deadline=30) == 1
     answer = packer.answered()
     assert answer is not None
     assert answer.reason == "Stopped"
@@ -261,7 +261,7 @@ def test_told_to_end_it_says_so_at_once(registry: RealRegistry, model: Path, tmp
 
 def _until_connected(packer: Packer, address: str) -> None:
     port = f"{int(address.rpartition(':')[2]):04X}"
-    until("the packer to be connected", lambda: packer.insist() and _connected(packer.pid, port), deadline=30)
+    until("the packer to be connected", lambda: packer.insist() and _connected(packer.pid, port), deadline=90)
 
 
 def _connected(pid: int, port: str) -> bool:

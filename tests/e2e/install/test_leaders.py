@@ -23,7 +23,7 @@ from tests.sampling import unless_drawn
 
 ROUNDS = times(2, 25)
 # Seconds. A Lease runs out after 15 and is looked at every 2; what is left for calls is too little for a busy machine.
-TAKEOVER = 20.0 if FULL else 30.0
+TAKEOVER = 20.0 if FULL else 60.0
 FROZEN = 20.0
 PACE = 1.0  # seconds between two jobs
 REFUSED = 400

@@ -134,6 +134,8 @@ async def test_the_console_shows_what_a_real_prometheus_has() -> None:
 
     async def shown(url: str) -> list[MetricsRow]:
         async with opened(url, "", "") as measuring:
+            # Of a moment ago, as in `asked`: a scrape between two of its questions would count in one of them only.
+            measuring.now = lambda: datetime.now(UTC) - timedelta(seconds=2)
             world.pages = replace(world.pages, measuring=measuring)
             [service] = (await world.pages.of_metrics.service(me, key)).services
             return list(service.rows)

@@ -12,7 +12,7 @@ from tests.e2e.training.jobs import API_VERSION, Training, scripts
 from tests.e2e.workspace import ENDED, Workspace
 
 START = 420  # seconds: images are pulled, and a framework is imported by several pods at once on few, busy cores
-END = 60
+END = 180
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,7 @@ def test_a_killed_chief(submit: Submit) -> None:
     before, chief = job.pods(), PARAMETER_SERVER.leader
     containers.kill(job.workspace.cluster, before[chief])
     _recovers(job, before, chief)
-    assert job.resumed_at(chief) > 0
+    job.wait("the chief to say where it goes on", lambda: job.resumed_at(chief) > 0)
     until("a Warning about each retry", lambda: len(job.warnings()) == job.status("retries"), deadline=END)
     killed, again = (f"{chief} failed with exit code {code}" for code in (137, RETRY_ME))
     told = [message.startswith(killed) for message in job.warnings() if message.startswith((killed, again))]
@@ -113,9 +113,9 @@ def _recovers(job: ObservedJob, before: Pods, victim: str) -> None:
     }
     job.trains(beyond=job.checkpoints.step() + 1)  # the one more that may have been under way
     if collective:
+        job.wait("all to say where they go on", lambda: all(job.resumed_at(name) > 0 for name in anew))
         steps = {job.resumed_at(name) for name in anew}
         assert len(steps) == 1
-        assert min(steps) > 0
     elif "worker" in victim:
         job.wait(f"{victim} to work", lambda: "did a share" in job.log(victim))
     job.checkpoints.release()

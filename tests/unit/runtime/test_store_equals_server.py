@@ -250,7 +250,7 @@ SERVERS = st.builds(
 )
 
 
-@tried(daily=100)
+@tried(daily=30)
 @given(SERVERS, st.lists(STEPS, min_size=15, max_size=40))
 def test_the_store_becomes_what_the_server_is(server: Server, steps: list[Step]) -> None:
     with capture_logs(), asyncio.Runner(loop_factory=lambda: looptime.new_event_loop(noop_cycles=0)) as runner:

@@ -340,4 +340,4 @@ class QueueMachine(RuleBasedStateMachine):
 
 
 TestQueueMachine = QueueMachine.TestCase
-TestQueueMachine.settings = settings(tried(daily=50), stateful_step_count=40)
+TestQueueMachine.settings = settings(tried(daily=25), stateful_step_count=40)

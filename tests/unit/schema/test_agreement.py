@@ -34,7 +34,7 @@ VALUES = {kind: values_of(inspect.type_info(kind)) for kind in STRUCTS}
 
 @pytest.mark.parametrize("kind", STRUCTS, ids=lambda kind: kind.__name__)
 @given(data=st.data())
-@tried(80)
+@tried(40)
 def test_every_value_is_valid_and_comes_back(kind: type[Any], data: st.DataObject) -> None:
     """Nothing is refused or dropped by the API server, and reading gives what was written."""
     value = data.draw(VALUES[kind])

@@ -95,7 +95,7 @@ SIGHTS = st.builds(
 
 
 @given(observed=SIGHTS, ready=st.booleans())
-@tried(100)
+@tried(40)
 def test_deciding_raises_nothing(observed: Observed, ready: bool) -> None:
     """Shares are a hundred or nothing, moments lie ahead, and all that is made can be sent."""
     predictor_plans = []

@@ -66,7 +66,7 @@ def walked(looks: list[Look]) -> Iterator[tuple[State, State, datetime]]:
 
 
 @given(LOOKS)
-@tried(120)
+@tried(50)
 def test_whatever_happens_the_state_makes_sense(looks: list[Look]) -> None:
     """A version serves only after a promotion; a share is one of the plan's; no step is skipped; a verdict counts."""
     for look, (before, state, _) in zip(looks, walked(looks), strict=True):
@@ -86,7 +86,7 @@ def test_whatever_happens_the_state_makes_sense(looks: list[Look]) -> None:
 
 
 @given(LOOKS)
-@tried(120)
+@tried(50)
 def test_only_what_the_spec_names_is_tried_and_promoted(looks: list[Look]) -> None:
     """Whether it can be had or not; a promotion that has begun comes to its end."""
     for look, (before, state, _) in zip(looks, walked(looks), strict=True):
@@ -96,7 +96,7 @@ def test_only_what_the_spec_names_is_tried_and_promoted(looks: list[Look]) -> No
 
 
 @given(LOOKS)
-@tried(120)
+@tried(50)
 def test_a_word_for_another_predictor_does_nothing(looks: list[Look]) -> None:
     """It is heard, so that it can be taken away."""
     for look, (before, state, now) in zip(looks, walked(looks), strict=True):
@@ -114,7 +114,7 @@ def test_a_word_for_another_predictor_does_nothing(looks: list[Look]) -> None:
         min_size=1,
     ),
 )
-@tried(100)
+@tried(50)
 def test_nothing_waits_for_ever(looks: list[Look], seen: list[Observations]) -> None:
     """Without figures, without room for pods, with a loader that never ends: every rollout comes to an end."""
     state, now = set_target(PLAN, State(), "v1", NOW), NOW
@@ -130,7 +130,7 @@ def test_nothing_waits_for_ever(looks: list[Look], seen: list[Observations]) -> 
 
 
 @given(LOOKS)
-@tried(100)
+@tried(50)
 def test_a_good_version_gets_there_in_the_end(
     looks: list[Look],
 ) -> None:

@@ -85,7 +85,7 @@ def test_shares(weights: tuple[int, ...], gone: tuple[int, ...], expected: list[
 
 
 @given(BACKENDS)
-@tried(150)
+@tried(60)
 def test_the_whole_is_shared_among_the_ready(shared: list[Backend]) -> None:
     """All of it, by those alone that are ready and wanted; in percent, each of them has at least one."""
     weights = effective(shared)
@@ -96,7 +96,7 @@ def test_the_whole_is_shared_among_the_ready(shared: list[Backend]) -> None:
 
 
 @given(BACKENDS)
-@tried(150)
+@tried(60)
 def test_shares_are_exact(shared: list[Backend]) -> None:
     """Gateways divide by the sum, so nothing needs to be rounded; no weight is larger than Gateway API allows."""
     takers = {one.name: one.weight for one in shared if one.ready and one.weight}
@@ -107,7 +107,7 @@ def test_shares_are_exact(shared: list[Backend]) -> None:
 
 
 @given(BACKENDS)
-@tried(150)
+@tried(60)
 def test_percents_are_as_near_to_the_weights_as_whole_ones_can_be(shared: list[Backend]) -> None:
     """Each within one of its exact share, or within as many as had to be given to those under one."""
     takers = {one.name: one.weight for one in shared if one.ready and one.weight}
@@ -127,7 +127,7 @@ def test_a_small_part_of_a_small_share_is_as_small_as_asked(weight: int, percent
 
 
 @given(BACKENDS)
-@tried(150)
+@tried(60)
 def test_who_wants_more_never_gets_less(shared: list[Backend]) -> None:
     shares = effective(shared)
     ranked = sorted((one for one in shared if one.ready), key=lambda one: one.weight)
@@ -136,7 +136,7 @@ def test_who_wants_more_never_gets_less(shared: list[Backend]) -> None:
 
 
 @given(BACKENDS)
-@tried(100)
+@tried(50)
 def test_a_route_names_whoever_has_a_share_and_nobody_else(shared: list[Backend]) -> None:
     """A Service that is missing would spoil the route, so one without a share is not in it."""
     refs = body(shared)["spec"]["rules"][0]["backendRefs"]

@@ -79,7 +79,7 @@ def schedules(*more: str) -> st.SearchStrategy[list[Step]]:
 
 
 @given(job=jobs(), schedule=schedules())
-@tried(120)
+@tried(60)
 def test_any_schedule_of_faults_keeps_the_rules_and_ends_well(job: JobBuilder, schedule: list[Step]) -> None:
     """Crashes between any two writes, late and lost news, deaths, lost nodes, collected pods, jobs made again."""
     run(job.kind, job.build(), schedule)

@@ -299,7 +299,7 @@ HOSTILE = st.text(max_size=20) | st.sampled_from(
 @given(
     parts=st.lists(HOSTILE, max_size=4), key=st.sampled_from(["source", "branch", "revision", "destPath", "rootPath"])
 )
-@tried(150)
+@tried(60)
 def test_whatever_gets_through_is_no_option_and_no_second_word(parts: list[str], key: str) -> None:
     """Neither for git nor for the shell, which splits the names of what is to be fetched."""
     job = annotated({"source": ADDRESS, key: "".join(parts)})
@@ -324,7 +324,7 @@ def test_whatever_gets_through_is_no_option_and_no_second_word(parts: list[str],
         ),
     ).map(json.dumps)
 )
-@tried(150)
+@tried(60)
 def test_no_annotation_is_an_error_of_ours(text: str) -> None:
     """It is refused, or a pod is made of it."""
     if not words(annotated(text)):
@@ -368,7 +368,7 @@ def test_a_long_address_is_refused_quickly() -> None:
 
 
 @given(text=st.text(alphabet="ahtps+:/@", max_size=24) | FRAGMENTS.map("".join))
-@tried(200)
+@tried(100)
 def test_credentials_are_found_as_the_api_servers_rule_finds_them(text: str) -> None:
     """The rule is a regular expression, and our own reader is none."""
     for address in (text, f"https://{text}", f"ssh://{text}"):

@@ -37,7 +37,7 @@ def jobs(draw: st.DrawFn) -> JobBuilder:
         st.tuples(st.sampled_from(OFTEN * 2 + RARE), st.integers(0, 7), st.integers(0, 7)), min_size=5, max_size=60
     ),
 )
-@tried(60)
+@tried(30)
 def test_any_schedule_of_notices_and_faults_keeps_the_rules(job: JobBuilder, schedule: list[Step]) -> None:
     """Crashes between any two writes, deaths, lost nodes, silence, and sizes that change meanwhile."""
     run(job.kind, job.build(), schedule)
