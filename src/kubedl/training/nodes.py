@@ -37,8 +37,8 @@ class NodeView:
         return lost
 
     def notices(self, names: Iterable[str]) -> dict[str, Notice]:
-        """Return which of these nodes will be taken."""
-        known = ((name, self._nodes.get(ObjectKey("", name))) for name in set(names) if name)
+        """Return which of these nodes will be taken, by name: what is recorded about them has an order."""
+        known = ((name, self._nodes.get(ObjectKey("", name))) for name in sorted(set(names)) if name)
         given = ((name, notice(node, self._settings.reclaim_notices)) for name, node in known if node is not None)
         return {name: found for name, found in given if found is not None}
 

@@ -157,7 +157,7 @@ class Judge:
             left = [pod for pod in left if operator.pods.get(pod.metadata.key) is pod]
         causes = [self._cause(operator, pod) for pod in left]
         if self._scope() == "Job":
-            names = {pod.metadata.name for pod in left}
+            names = {pod.metadata.name for pod in left} | {self._name("Worker", index) for index in left_by_notice}
             missing = any(self._is_missing(old, role, names) for role, _ in moved)
             assert not moved or missing or resumed or {"retry", "free"} & {*causes}, (
                 "all are restarted, but nobody died"
@@ -178,8 +178,8 @@ class Judge:
 
         Nobody leaves a node that will not be taken, unless somebody else has told it to go.
         """
-        before = {(one.node, one.seen_at) for one in _reclaims(old) if one.phase in ("Left", "Settled", "Cancelled")}
-        leaving = [one for one in _reclaims(new) if one.phase == "Left" and (one.node, one.seen_at) not in before]
+        before = {_identity(one) for one in _reclaims(old) if one.phase in ("Left", "Settled", "Cancelled")}
+        leaving = [one for one in _reclaims(new) if one.phase == "Left" and _identity(one) not in before]
         for one in leaving:
             node = operator.nodes.get(ObjectKey("", one.node))
             there = [pod for pod in self._visible(operator, uid) if pod.spec.node_name == one.node]
@@ -260,6 +260,11 @@ def _is_removed(status: JobStatus, role: str, index: int) -> bool:
 
 def _reclaims(status: JobStatus) -> tuple[Reclaim, ...]:
     return status.elastic.reclaims if status.elastic is not None else ()
+
+
+def _identity(reclaim: Reclaim) -> object:
+    """What one record is about: a pod may be evicted from a node in the second in which the node has a notice."""
+    return reclaim.node, reclaim.source == "DisruptionTarget", reclaim.seen_at
 
 
 def _replica_status(status: JobStatus, role: str) -> ReplicaStatus:
