@@ -178,7 +178,7 @@ class Judge:
 
         Nobody leaves a node that will not be taken, unless somebody else has told it to go.
         """
-        before = {_identity(one) for one in _reclaims(old) if one.phase in ("Left", "Settled", "Cancelled")}
+        before = {_identity(one) for one in _reclaims(old) if one.left_at is not None}
         leaving = [one for one in _reclaims(new) if one.phase == "Left" and _identity(one) not in before]
         for one in leaving:
             node = operator.nodes.get(ObjectKey("", one.node))
@@ -263,8 +263,8 @@ def _reclaims(status: JobStatus) -> tuple[Reclaim, ...]:
 
 
 def _identity(reclaim: Reclaim) -> object:
-    """What one record is about: a pod may be evicted from a node in the second in which the node has a notice."""
-    return reclaim.node, reclaim.source == "DisruptionTarget", reclaim.seen_at
+    """Tell one record that left from others, which may be of the same node and second."""
+    return reclaim.node, reclaim.source == "DisruptionTarget", reclaim.left_at, reclaim.replicas, reclaim.leader
 
 
 def _replica_status(status: JobStatus, role: str) -> ReplicaStatus:
