@@ -193,9 +193,9 @@ class Judge:
         """Whether a pod that had been made and counted is gone without a trace."""
         recorded = _replica_status(old, role)
         done, wanted = index_ranges.read(recorded.succeeded_indexes), self.world.count(role)
-        members = index_ranges.read(old.elastic.members) if old.elastic is not None and role == "Worker" else ()
-        if any(index < wanted and self._name(role, index) not in visible and index not in done for index in members):
-            return True
+        if old.elastic is not None and role == "Worker":  # how many they were says nothing: some have left
+            members = index_ranges.read(old.elastic.members)
+            return any(index < wanted and self._name(role, index) not in visible for index in members - done)
         traces = sum(index in done or self._name(role, index) in visible for index in range(wanted))
         return traces < wanted <= recorded.active + recorded.failed + recorded.succeeded
 
