@@ -142,7 +142,7 @@ class Judge:
         moved = [
             (role, index)
             for role in self.world.made.roles
-            for index in range(self.world.count(role))
+            for index in range(self._known(old, role))
             if not _is_removed(new, role, index) and self._attempt(new, role, index) != self._attempt(old, role, index)
             if role != "Worker" or index not in left_by_notice
         ]
@@ -179,7 +179,7 @@ class Judge:
         Nobody leaves a node that will not be taken, unless somebody else has told it to go.
         """
         before = {_identity(one) for one in _reclaims(old) if one.left_at is not None}
-        leaving = [one for one in _reclaims(new) if one.phase == "Left" and _identity(one) not in before]
+        leaving = [one for one in _reclaims(new) if one.left_at is not None and _identity(one) not in before]
         for one in leaving:
             node = operator.nodes.get(ObjectKey("", one.node))
             there = [pod for pod in self._visible(operator, uid) if pod.spec.node_name == one.node]
@@ -188,6 +188,11 @@ class Judge:
             assert told or evicted or (node is not None and node.spec.taints), f"{one.replicas} leave {one.node}"
         indexes = [index for one in leaving if one.node for index in index_ranges.read(one.replicas)]
         return frozenset(indexes), any(one.leader and one.node for one in leaving)
+
+    def _known(self, status: JobStatus, role: str) -> int:
+        """How many replicas a role has, with those that are removed once their program has saved."""
+        size = status.elastic.size if status.elastic is not None and role == "Worker" else 0
+        return max(self.world.count(role), size)
 
     def _is_missing(self, old: JobStatus, role: str, visible: set[str]) -> bool:
         """Whether a pod that had been made and counted is gone without a trace."""

@@ -87,19 +87,22 @@ def _new_records(builder: PlanBuilder, known: ElasticStatus, found: dict[Key, Su
     for key, subject in found.items():
         if key in recorded or not subject.replicas or len(new) >= room or _is_evicted_too_often(observed, subject):
             continue
-        indexes = [seen.replica.index for seen in subject.replicas if seen.replica.role == observed.kind.elastic_role]
-        new.append(
-            Reclaim(
-                source=subject.notice.source,
-                phase="Noticed",
-                seen_at=observed.now,
-                node=subject.node,
-                taken_at=subject.notice.taken_at(observed.now),
-                replicas=index_ranges.write(indexes),
-                leader=any(seen.replica == observed.job.leader for seen in subject.replicas),
-            )
+        record = Reclaim(
+            source=subject.notice.source,
+            phase="Noticed",
+            seen_at=observed.now,
+            node=subject.node,
+            taken_at=subject.notice.taken_at(observed.now),
         )
+        new.append(_with_replicas(observed, record, subject))
     return new
+
+
+def _with_replicas(observed: Observed, record: Reclaim, subject: Subject) -> Reclaim:
+    """Return a record that says who leaves."""
+    indexes = [seen.replica.index for seen in subject.replicas if seen.replica.role == observed.kind.elastic_role]
+    leader = any(seen.replica == observed.job.leader for seen in subject.replicas)
+    return msgspec.structs.replace(record, replicas=index_ranges.write(indexes), leader=leader)
 
 
 def _is_evicted_too_often(observed: Observed, subject: Subject) -> bool:
@@ -130,7 +133,10 @@ def _step(
     )
     if subject is not None:
         record = records.renewed(record, subject.notice.source, _taken_at(observed, record, subject))
-    return records.step(record, scene)
+    after = records.step(record, scene)
+    if after.phase == "Left" != record.phase and subject is not None and subject.node and subject.replicas:
+        return _with_replicas(observed, after, subject)  # others may have come to the node since the notice was seen
+    return after
 
 
 def _taken_at(observed: Observed, record: Reclaim, subject: Subject) -> datetime | None:
