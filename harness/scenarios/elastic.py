@@ -141,6 +141,31 @@ def elastic_shrunk_twice(world: ScenarioDriver) -> None:
         job.until_pods()
 
 
+@scenario
+def elastic_restarts_to_resize(world: ScenarioDriver) -> None:
+    """A JAXJob from two to three, and to one: each time it saves, and all start again with the new size."""
+    address = Instance(chosen_index()).gateway  # of this machine, and not of its loopback
+    with training_program(address) as program:
+        bounds = {"minReplicas": 1, "maxReplicas": 3, "checkpoint": {"port": program.port, "timeoutSeconds": 3600}}
+        job = world.create("JAXJob", "again", {"Worker": 2}, elastic=bounds, cleanPodPolicy="All", backoffLimit=0)
+        before: tuple[str, ...] = ()
+        for attempt, size in enumerate((2, 3, 1)):
+            if before:
+                job.change(jaxReplicaSpecs={"Worker": {"replicas": size}})
+                job.vanish(*before)
+            before = tuple(f"worker-{index}" for index in range(size))
+            job.until_pods(**{name.replace("-", "_"): attempt for name in before})
+            until_reclaims(job, *["Settled"] * attempt)
+            program.runs_in(job.pod("worker-0"))
+            job.give_address("worker-0", address)
+            job.run(*before)
+            until_members(job, "0" if size == 1 else f"0-{size - 1}")
+        job.until("both to have saved", lambda: len(program.saved) == 2)
+        job.succeed("worker-0")
+        job.until_status(state="Succeeded")
+        job.until_pods()
+
+
 def taint(server: Connection, node: str, *keys: str) -> None:
     """The tools of a cloud mark a node that exists on paper."""
     taints = [{"key": key, "effect": "NoSchedule"} for key in (LABEL, *keys)]

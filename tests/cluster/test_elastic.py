@@ -47,6 +47,7 @@ REFUSED: dict[str, tuple[Object, str]] = {
     "another way to ask": (job(elastic={**BOUNDS, "checkpoint": {"how": "Signal"}}), 'unknown field "spec.elastic.che'),
     "restarted alone": (job(restartScope="Replica"), "spec.restartScope: Forbidden: an elastic job has restartScope"),
     "on the host network": (job(networkMode="Host"), "spec.networkMode: Forbidden: an elastic job cannot use the host"),
+    "another way to resize": (job(elastic={**BOUNDS, "resize": "Slowly"}), 'Unsupported value: "Slowly"'),
     "a gang": (job(schedulingPolicy={"minAvailable": 2}), "an elastic job cannot be a gang"),
     "a gang by its scheduler": (job(schedulingPolicy={"gangScheduler": "volcano"}), "an elastic job cannot be a gang"),
 }
@@ -58,6 +59,18 @@ def test_a_refusal_says_what_to_do(cluster: Cluster, group: str, case: str) -> N
     with pytest.raises(ApiError) as refused:
         cluster.api.create(f"{group}/pytorchjobs?{TRY}", made)
     assert text in str(refused.value)
+
+
+@pytest.mark.parametrize("mode", [None, "Restart", "InPlace"])
+def test_a_jax_job_can_only_restart(cluster: Cluster, group: str, mode: str | None) -> None:
+    made = job(2, elastic={**BOUNDS, **({"resize": mode} if mode else {})})
+    roles = {"Worker": {"replicas": 2, "template": {"spec": {"containers": [{"name": "jax", "image": "none"}]}}}}
+    made = {**made, "kind": "JAXJob", "spec": {"jaxReplicaSpecs": roles, "elastic": made["spec"]["elastic"]}}
+    if mode != "InPlace":
+        assert cluster.api.create(f"{group}/jaxjobs?{TRY}", made)["spec"]["elastic"].get("resize") == mode
+        return
+    with pytest.raises(ApiError, match="the replicas of a JAXJob cannot stay while it is resized: use Restart"):
+        cluster.api.create(f"{group}/jaxjobs?{TRY}", made)
 
 
 def test_the_smallest_size_is_one_by_default(cluster: Cluster, group: str) -> None:
@@ -85,7 +98,7 @@ def test_reclaims_in_the_status_are_bounded(cluster: Cluster, group: str) -> Non
             cluster.api.call("PUT", f"{path}/status", made)
 
 
-@pytest.mark.parametrize("kind", sorted({one.kind for one in all_kinds()} - {"PyTorchJob"}))
+@pytest.mark.parametrize("kind", sorted(one.kind for one in all_kinds() if not one.elastic_role))
 def test_other_kinds_refuse_it_with_a_reason(cluster: Cluster, group: str, kind: str) -> None:
     """Rather than ignoring it."""
     declared = next(one for one in all_kinds() if one.kind == kind)

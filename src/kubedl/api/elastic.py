@@ -10,6 +10,7 @@ from kubedl.kube.types.meta import Record
 
 MOST_RECLAIMS = 20  # in the status
 
+ResizeMode = Literal["InPlace", "Restart"]
 ReclaimPhase = Literal["Noticed", "Requested", "Confirmed", "Unsaved", "Left", "Settled", "Cancelled"]
 
 
@@ -25,13 +26,23 @@ class ElasticCheckpoint(Record, frozen=True):
 
 
 class Elastic(Record, frozen=True):
-    """The sizes that a job may have while it runs. Its program must be started with torchrun."""
+    """The sizes that a job may have while it runs."""
 
     max_replicas: Annotated[int, Meta(ge=1, le=MAX_REPLICAS, description="The largest number of Workers.")]
     min_replicas: Annotated[int, Meta(ge=1, le=MAX_REPLICAS, description="The smallest number of Workers.")] = 1
+    resize: Annotated[
+        ResizeMode | None,
+        Meta(
+            description="InPlace: Workers come and go while the others stay, for programs that are started with "
+            "torchrun. Restart: all replicas start again with the new size and continue from a checkpoint. By default "
+            "InPlace for a PyTorchJob; other kinds can only restart."
+        ),
+    ] = None
     checkpoint: Annotated[
         ElasticCheckpoint | None,
-        Meta(description="Ask for a checkpoint before Workers leave, and leave nodes that will be taken."),
+        Meta(
+            description="Ask for a checkpoint before Workers leave or all restart, and leave nodes that will be taken."
+        ),
     ] = None
 
 

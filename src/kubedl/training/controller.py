@@ -133,8 +133,8 @@ class JobController:
             apply_counts(job, queue)
         gone = self._informers.pods.tombstones(OwnerKey.of_owner(resource))
         deleted = tuple(self._as_terminating(pod) for pod in gone)
-        resizing.hold_size(job, self.kind.elastic_role, (*pods, *deleted))
-        leaving.hold_shrink(job, self.kind.elastic_role, pods, deleted)
+        resizing.hold_size(self.kind, job, (*pods, *deleted))
+        leaving.hold_until_saved(self.kind, job, pods, deleted)
         return Observed(
             kind=self.kind,
             job=job,

@@ -118,7 +118,7 @@ class Job:
         self.size = sum(one.replicas for one in self.roles.values())
 
     def keep(self, role: str, replicas: int) -> None:
-        """Give a role more replicas than the user asks for now: those that it had, until they may go."""
+        """Give a role another number of replicas than the user asks for now: those that it had, until they may go."""
         self._asked[role] = self.roles[role].replicas
         self.roles[role] = replace(self.roles[role], replicas=replicas)
         self.size = sum(one.replicas for one in self.roles.values())

@@ -46,7 +46,8 @@ class Kind(ABC):
     port_name: ClassVar[str]
     port: ClassVar[int]
     host_network: ClassVar[bool] = False  # whether `environment` uses `Job.endpoint` and `Job.address` throughout
-    elastic_role: ClassVar[str] = ""  # whose replicas may change while a job runs, if the framework can follow
+    elastic_role: ClassVar[str] = ""  # whose replicas may change while a job runs
+    resizes_in_place: ClassVar[bool] = False  # whether the others can stay then; all restart if not
     clean_pod_policy: ClassVar[CleanPodPolicy] = "Running"
     rules: ClassVar[tuple[Rule, ...]] = ()
     scale: ClassVar[Scale | None] = None
@@ -64,6 +65,11 @@ class Kind(ABC):
     def restart_scope(self, job: Job) -> RestartScope:
         """Return the default restartScope: whether a failed replica is restarted alone or with all others."""
         return "Replica"
+
+    def restarts_to_resize(self, job: Job) -> bool:
+        """Return whether all replicas of an elastic job start again to get another size, or to leave a node."""
+        mode = job.spec.elastic.resize if job.spec.elastic is not None else None
+        return mode == "Restart" or (mode is None and not self.resizes_in_place)
 
     def main_container(self, resource: TrainingJob) -> str:
         """Return the name of the main container."""
@@ -110,5 +116,5 @@ class Kind(ABC):
             *job_rules(place, list(order), container, order, self.container_field, self.elastic_role),
             *number_rules(place, required, bounds),
             *network_rules(self.host_network, self.kind),
-            *elastic_rules(place, self.elastic_role, self.kind),
+            *elastic_rules(place, self.elastic_role, self.kind, in_place=self.resizes_in_place),
         )

@@ -16,7 +16,7 @@ from kubedl.training.completion_messages import Outcome
 from kubedl.training.job import Job, Replica
 from kubedl.training.kind import Kind
 from kubedl.training.observed import Observed, ObservedReplica
-from kubedl.training.plan import PlanBuilder
+from kubedl.training.plan import EventType, PlanBuilder
 from kubedl.training.policies import index_ranges, restart_backoff, success_policy
 from kubedl.training.policies.clean_pod_policy import ENDED
 from kubedl.training.policies.failure_policy import Failure, FailureClass, classify
@@ -80,13 +80,13 @@ def restart_after_resume(builder: PlanBuilder, replicas: list[ObservedReplica]) 
 
 
 def start_over(
-    builder: PlanBuilder, replicas: list[ObservedReplica], reason: str, message: str
+    builder: PlanBuilder, replicas: list[ObservedReplica], reason: str, message: str, event: EventType = "Warning"
 ) -> list[ObservedReplica]:
     """Restart all replicas, although none has failed; returns them with their new attempts."""
     _next_attempt_of_all(builder, replicas)
     builder.condition("Restarting", False, reason)  # so that its time is that of the latest restart
     builder.condition("Restarting", True, reason, message)
-    builder.event("Warning", reason, message)
+    builder.event(event, reason, message)
     replicas = replica_status.observe_replicas(builder.observed, builder.status)
     _remove_old(builder, replicas)
     return replicas

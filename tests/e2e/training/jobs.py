@@ -157,6 +157,12 @@ TAKEN = replace(
     command=("torchrun", _script("on_request.py")),
     spec={"elastic": {"minReplicas": 2, "maxReplicas": 4, "checkpoint": {"timeoutSeconds": 100}}},
 )
+RESTARTED = replace(
+    ELASTIC,
+    name="restarted",
+    command=("python3", _script("on_request.py")),
+    spec={"elastic": {"minReplicas": 1, "maxReplicas": 3, "resize": "Restart", "checkpoint": {"timeoutSeconds": 100}}},
+)
 PI = Training(
     name="pi",
     kind=MPI(),

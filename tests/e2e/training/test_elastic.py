@@ -11,7 +11,7 @@ from testbed.cluster import Cluster
 from testbed.faults import Faults
 from testbed.waiting import until
 from tests.e2e.training.conftest import Submit
-from tests.e2e.training.jobs import ELASTIC, TAKEN
+from tests.e2e.training.jobs import ELASTIC, RESTARTED, TAKEN
 from tests.e2e.training.observed import END, ObservedJob
 
 TAINT = "aws-node-termination-handler/spot-itn"
@@ -33,6 +33,25 @@ def test_a_job_is_resized_while_it_trains(submit: Submit) -> None:
     elastic = job.body["status"]["elastic"]
     assert (elastic["size"], elastic["members"], elastic["changes"]) == (2, "0-1", 2)
     assert (job.status("retries"), job.status("attempt")) == (0, 0)
+    job.checkpoints.release()
+    job.succeeded()
+
+
+def test_a_job_without_torchrun_restarts_to_be_resized(submit: Submit) -> None:
+    """The program saves only when it is asked: each size continues from the checkpoint that the operator got."""
+    job = submit(RESTARTED, held=True)
+    for attempt, size in enumerate((2, 3, 1)):
+        if attempt:
+            _scale(job, size)
+        job.wait(f"{size} workers", lambda: len(job.pods()) == size and job.status("attempt") == attempt)  # noqa: B023 - waited for here
+        job.wait("them to train", lambda: _starts(job, size) == 1)  # noqa: B023 - waited for here
+        reached = _step(job)
+        if attempt:
+            assert job.resumed_at(RESTARTED.leader) > 5
+        job.wait("a few steps", lambda: _step(job) > reached + 5)  # noqa: B023 - waited for here
+    elastic = job.body["status"]["elastic"]
+    assert (elastic["size"], elastic["changes"], elastic["reclaimCounts"]) == (1, 2, {"noticed": 2, "confirmed": 2})
+    assert (job.status("retries"), job.warnings()) == (0, [])
     job.checkpoints.release()
     job.succeeded()
 

@@ -3,7 +3,7 @@
 The judge knows why each pod ended and what the operator could see when it wrote, and nothing of how it decides.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,18 +68,19 @@ class Judge:
         assert not _is_finished(job.status), f"{name} is made after the end of the job"
         assert attempt <= self._attempt(job.status, role, index), f"attempt {attempt} of {name} was never written"
         self._never_again(operator, job, name, attempt)
+        in_place = not self.world.kind.restarts_to_resize(self.world.kind.job(job))
         if job.spec.elastic is not None:
-            self._one_rendezvous(uid, body)
-        elif self._scope() == "Job":
+            self._same_variable(uid, body, "PET_RDZV_ID" if in_place else "WORLD_SIZE")
+        if self._scope() == "Job" and (job.spec.elastic is None or not in_place):
             others = self.world.pods(lambda pod: pod.metadata.controller is not None and owner(pod) == uid)
             mixed = {labels.attempt(pod) for pod in others if pod.metadata.name != name} - {attempt}
             assert not mixed or self.spoiled, f"{name} of attempt {attempt} meets pods of {mixed}"
 
-    def _one_rendezvous(self, uid: str, body: Mapping[str, Any]) -> None:
+    def _same_variable(self, uid: str, body: Mapping[str, Any], name: str) -> None:
         """Pods of an elastic job that are there at the same time meet each other, whenever they came."""
         others = self.world.pods(lambda pod: owner(pod) == uid and pod.metadata.name != body["metadata"]["name"])
-        met = {_rendezvous(self.world.api.bodies[pod.metadata.uid]) for pod in others}
-        assert met <= {_rendezvous(body)} or self.spoiled, f"{body['metadata']['name']} meets pods of {met}"
+        met = {_variable(self.world.api.bodies[pod.metadata.uid], name) for pod in others}
+        assert met <= {_variable(body, name)} or self.spoiled, f"{body['metadata']['name']} meets pods of {met}"
 
     def _ports(self, uid: str, meta: Mapping[str, Any]) -> None:
         """Pods that live at the same time have different host ports; without Services they agree about all of them."""
@@ -187,7 +188,16 @@ class Judge:
             evicted = any(pod.condition("DisruptionTarget") is not None for pod in there)
             assert told or evicted or (node is not None and node.spec.taints), f"{one.replicas} leave {one.node}"
         indexes = [index for one in leaving if one.node for index in index_ranges.read(one.replicas)]
-        return frozenset(indexes), any(one.leader and one.node for one in leaving)
+        return frozenset(indexes), self._start_over(old, new, [one for one in leaving if one.node])
+
+    def _start_over(self, old: JobStatus, new: JobStatus, leaving: Sequence[Reclaim]) -> bool:
+        """Whether all replicas start over although none has died: to leave a node, or to be another number."""
+        job = self.world.job
+        if job is None or old.elastic is None or new.elastic is None:
+            return False
+        if not self.world.kind.restarts_to_resize(self.world.kind.job(job)):
+            return any(one.leader for one in leaving)
+        return bool(leaving) or (old.start_time is not None and old.elastic.size != new.elastic.size)
 
     def _known(self, status: JobStatus, role: str) -> int:
         """How many replicas a role has, with those that are removed once their program has saved."""
@@ -253,9 +263,9 @@ def owner(pod: Pod) -> str | None:
     return pod.metadata.controller.uid if pod.metadata.controller is not None else None
 
 
-def _rendezvous(body: Mapping[str, Any]) -> str:
+def _variable(body: Mapping[str, Any], name: str) -> str:
     variables = body["spec"]["containers"][0]["env"]
-    return next(str(one["value"]) for one in variables if one["name"] == "PET_RDZV_ID")
+    return next(str(one["value"]) for one in variables if one["name"] == name)
 
 
 def _is_removed(status: JobStatus, role: str, index: int) -> bool:

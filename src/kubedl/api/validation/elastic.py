@@ -3,12 +3,13 @@
 from kubedl.schema.structural import Rule
 
 
-def elastic_rules(replicas_field: str, role: str, kind: str) -> tuple[Rule, ...]:
+def elastic_rules(replicas_field: str, role: str, kind: str, *, in_place: bool) -> tuple[Rule, ...]:
     """Return the rules of a kind whose `role` can be resized while a job runs; of any other kind if it is empty."""
     if not role:
         message = f"{kind} cannot be resized while it runs; remove the field"
         return (Rule("!has(self.elastic)", message, field=".elastic", at="spec", reason="FieldValueForbidden"),)
-    return (_order(), _bounds(replicas_field, role), _fixed(), *_alone())
+    modes = () if in_place else (_restarts(kind),)
+    return (_order(), _bounds(replicas_field, role), _fixed(), *_alone(), *modes)
 
 
 def may_differ(role: str) -> str:
@@ -35,6 +36,16 @@ def _bounds(replicas_field: str, role: str) -> Rule:
         field=f".{replicas_field}",
         at="spec",
         message_expression=f"'{message}, which are %d to %d'.format([{bounds}.minReplicas, {bounds}.maxReplicas])",
+    )
+
+
+def _restarts(kind: str) -> Rule:
+    return Rule(
+        "!has(self.resize) || self.resize == 'Restart'",
+        f"the replicas of a {kind} cannot stay while it is resized: use Restart, or remove the field",
+        field=".resize",
+        at="spec.elastic",
+        reason="FieldValueForbidden",
     )
 
 

@@ -10,6 +10,7 @@ from kubedl.training import replica_status
 from kubedl.training.elastic.notices import Notice
 from kubedl.training.elastic.resizing import has_success
 from kubedl.training.job import Job, Replica
+from kubedl.training.kind import Kind
 from kubedl.training.observed import Observed, ObservedReplica
 from kubedl.training.policies import index_ranges
 from kubedl.training.policies.clean_pod_policy import ENDED
@@ -48,24 +49,31 @@ def is_asked_for(job: Job) -> bool:
     return job.spec.elastic is not None and job.spec.elastic.checkpoint is not None
 
 
-def hold_shrink(job: Job, role: str, pods: tuple[Pod, ...], deleted: tuple[Pod, ...] = ()) -> None:
+def hold_until_saved(kind: Kind, job: Job, pods: tuple[Pod, ...], deleted: tuple[Pod, ...] = ()) -> None:
     """Let a job that trains keep the replicas that its user removes, until its program has saved or does not answer.
 
-    If none of them runs, nobody who trains leaves: there is nothing to save.
+    If none of them runs, nobody who trains leaves: there is nothing to save. A job that restarts to be resized keeps
+    its size, since all leave.
     """
-    status = job.resource.status
+    status, role = job.resource.status, kind.elastic_role
     known = status.elastic
     if known is None or status.start_time is None or job.spec.suspend or not is_asked_for(job):
         return
-    if role not in job or job.count(role) >= known.size:
+    if role not in job or not _leave_for(kind, job, job.count(role), known.size):
         return
-    removed = {job.pod_name(Replica(role, index)) for index in range(job.count(role), known.size)}
+    first = 0 if kind.restarts_to_resize(job) else job.count(role)
+    removed = {job.pod_name(Replica(role, index)) for index in range(first, known.size)}
     trained = any(pod.metadata.name in removed and replica_status.is_running(pod) for pod in pods)
     is_judged = any(one.source == RESIZE and one.phase in ("Confirmed", "Unsaved") for one in known.reclaims)
     leader = job.pod_name(job.leader)
     trains = any(pod.metadata.name == leader and replica_status.is_running(pod) for pod in pods)
     if trains and trained and not is_judged and not has_success(job, (*pods, *deleted)):
         job.keep(role, known.size)
+
+
+def _leave_for(kind: Kind, job: Job, asked: int, size: int) -> bool:
+    """Return whether replicas that train leave if a job of this size gets the size that is asked for."""
+    return 0 < size != asked if kind.restarts_to_resize(job) else asked < size
 
 
 def places(job: Job, pods: Iterable[Pod]) -> set[str]:
@@ -119,12 +127,21 @@ def subjects(observed: Observed, known: ElasticStatus, replicas: Iterable[Observ
             found[DISRUPTED, node] = Subject(
                 Notice(DISRUPTED, at=at), node, evicted, any(_is_going(seen.current) for seen in evicted)
             )
-    job, role = observed.job, observed.kind.elastic_role
-    asked = job.asked_replicas(role)
-    if asked < known.size and job.resource.status.start_time is not None:
-        removed = tuple(seen for seen in replicas if seen.replica.role == role and seen.replica.index >= asked)
-        found[RESIZE, ""] = Subject(Notice(RESIZE), "", removed, is_going=job.count(role) <= asked)
+    asked = observed.job.asked_replicas(observed.kind.elastic_role)
+    has_started = observed.job.resource.status.start_time is not None
+    if has_started and _leave_for(observed.kind, observed.job, asked, known.size):
+        found[RESIZE, ""] = _resize(observed, asked, replicas)
     return found
+
+
+def _resize(observed: Observed, asked: int, replicas: Iterable[ObservedReplica]) -> Subject:
+    """Return the replicas that leave for another size; nobody, where all restart, once they may go."""
+    role = observed.kind.elastic_role
+    if observed.kind.restarts_to_resize(observed.job):
+        is_going = observed.job.count(role) == asked
+        return Subject(Notice(RESIZE), "", () if is_going else tuple(replicas), is_going)
+    removed = tuple(seen for seen in replicas if seen.replica.role == role and seen.replica.index >= asked)
+    return Subject(Notice(RESIZE), "", removed, is_going=observed.job.count(role) <= asked)
 
 
 def _has_left(observed: Observed, known: ElasticStatus, node: str, replica: Replica) -> bool:

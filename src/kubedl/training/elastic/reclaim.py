@@ -30,7 +30,8 @@ from kubedl.training.policies.restart_backoff import pause
 from kubedl.training.policies.safe_time import LONG_AGO, later
 
 CONDITION = "Reclaiming"
-NOTICED, UNSAVED, SETTLED, RESTARTED = "NodeReclaimNoticed", "ReclaimUnsaved", "ReclaimSettled", "LeaderReclaimed"
+NOTICED, UNSAVED, SETTLED = "NodeReclaimNoticed", "ReclaimUnsaved", "ReclaimSettled"
+RESTARTED, LEFT = "LeaderReclaimed", "NodeReclaimed"  # why all replicas restart
 POLL = timedelta(seconds=1)
 
 Replicas = list[ObservedReplica]
@@ -101,7 +102,7 @@ def _new_records(builder: PlanBuilder, known: ElasticStatus, found: dict[Key, Su
 def _with_replicas(observed: Observed, record: Reclaim, subject: Subject) -> Reclaim:
     """Return a record that says who leaves."""
     indexes = [seen.replica.index for seen in subject.replicas if seen.replica.role == observed.kind.elastic_role]
-    leader = any(seen.replica == observed.job.leader for seen in subject.replicas)
+    leader = bool(subject.node) and any(seen.replica == observed.job.leader for seen in subject.replicas)
     return msgspec.structs.replace(record, replicas=index_ranges.write(indexes), leader=leader)
 
 
@@ -190,18 +191,16 @@ def _tell(builder: PlanBuilder, steps: list[Step]) -> None:
             builder.condition(CONDITION, True, NOTICED, _notice_message(builder, after))
             builder.event("Normal", NOTICED, _notice_message(builder, after))
         if records.is_unsaved(before, after):
-            where = f"node {after.node}" if after.node else "the job"
-            message = f"no checkpoint was confirmed before {_who(builder, after)} had to leave {where}"
-            builder.event("Warning", UNSAVED, message)
+            builder.event("Warning", UNSAVED, f"no checkpoint was confirmed before {_consequence(builder, after)}")
     if all(after.phase in records.OVER for _, after in steps):
         builder.condition(CONDITION, False, SETTLED)
 
 
 def _notice_message(builder: PlanBuilder, record: Reclaim) -> str:
     """Return what is said of a new record: how far it came in its first step, too."""
-    who = _who(builder, record)
+    who, restarts_all = _who(builder, record), builder.observed.kind.restarts_to_resize(builder.observed.job)
     if not record.node:
-        return f"a checkpoint is asked for before {who} are removed"
+        return f"a checkpoint is asked for before {'all replicas restart' if restarts_all else f'{who} are removed'}"
     when = f" at {record.taken_at:%Y-%m-%dT%H:%M:%SZ}" if record.taken_at is not None else ""
     if record.source == DISRUPTED:
         verb = "is" if record.leader else "are"
@@ -209,7 +208,16 @@ def _notice_message(builder: PlanBuilder, record: Reclaim) -> str:
             return f"{who} {verb} evicted from node {record.node}" + (": all replicas restart" if record.leader else "")
         return f"{who} {verb} to be evicted from node {record.node}{when}: a checkpoint is asked for first"
     what = "all replicas restart, since the first one runs there" if record.leader else f"{who} leave it"
+    if restarts_all and not record.leader:
+        what = f"all replicas restart, since {who} leave it"
     return f"node {record.node} will be taken{when} ({record.source}): after a checkpoint {what}"
+
+
+def _consequence(builder: PlanBuilder, record: Reclaim) -> str:
+    """Return what happened to the replicas of a record."""
+    if not record.node and builder.observed.kind.restarts_to_resize(builder.observed.job):
+        return "all replicas were restarted with another size"
+    return f"{_who(builder, record)} had to leave {f'node {record.node}' if record.node else 'the job'}"
 
 
 def _who(builder: PlanBuilder, record: Reclaim) -> str:
@@ -235,12 +243,13 @@ def _leave(builder: PlanBuilder, replicas: Replicas, leaving: Replicas) -> tuple
     """Let the pods of these replicas be of past attempts; all of them, if the first one keeps the rendezvous."""
     if not leaving:
         return replicas, False
+    again = "all replicas are restarted (not counted as a retry)"
     if any(seen.replica == builder.observed.job.leader for seen in leaving):
-        message = (
-            "the first replica, which keeps the rendezvous, has to leave its node; "
-            "all replicas are restarted (not counted as a retry)"
-        )
+        message = f"the first replica, which keeps the rendezvous, has to leave its node; {again}"
         return restarts.start_over(builder, replicas, RESTARTED, message), True
+    if builder.observed.kind.restarts_to_resize(builder.observed.job):
+        message = f"replicas have to leave their node, and the others cannot continue without them; {again}"
+        return restarts.start_over(builder, replicas, LEFT, message), True
     restarts.next_attempt(builder, leaving)
     elastic = builder.status.elastic or ElasticStatus()
     builder.set(elastic=msgspec.structs.replace(elastic, shrunk_in_attempt=builder.status.attempt))

@@ -1,8 +1,9 @@
-"""Resizes a running job in place: the highest indexes come and go, and all other pods stay as they are. Pure.
+"""Resizes a running job: the highest indexes come and go. Pure.
 
-Pods are created and deleted by the engine, from the number of replicas in the spec. Here is what makes that safe: the
-pod of a removed replica is of a past attempt from then on, which is in the status before the pod is deleted. So its end
-is never taken for a failure, and it is never taken for the pod of a replica that is added again.
+Pods are created and deleted by the engine, from the number of replicas in the spec. In place, all other pods stay as
+they are. Here is what makes that safe: the pod of a removed replica is of a past attempt from then on, which is in the
+status before the pod is deleted. So its end is never taken for a failure, and it is never taken for the pod of a
+replica that is added again. A job that restarts to be resized gets a new attempt of all replicas instead.
 """
 
 import msgspec
@@ -12,6 +13,7 @@ from kubedl.api.training import ReplicaStatus
 from kubedl.kube.types.core import Pod
 from kubedl.training import labels, replica_status, restarts
 from kubedl.training.job import Job, Replica
+from kubedl.training.kind import Kind
 from kubedl.training.observed import Observed, ObservedReplica
 from kubedl.training.plan import PlanBuilder
 from kubedl.training.policies import index_ranges
@@ -23,15 +25,19 @@ RENDEZVOUS_CLOSED = "RendezvousClosed"
 CLOSED = "RendezvousClosedError"  # how torchrun ends if a leaving agent closed the rendezvous for all
 
 
-def hold_size(job: Job, role: str, pods: tuple[Pod, ...]) -> None:
+def hold_size(kind: Kind, job: Job, pods: tuple[Pod, ...]) -> None:
     """Let a job not grow once a replica has succeeded: the others have done their work, and nobody would join them.
 
-    `pods` are all pods of the job, also deleted ones.
+    Where all would restart it does not shrink either. `pods` are all pods of the job, also deleted ones.
     """
-    status = job.resource.status
+    status, role = job.resource.status, kind.elastic_role
     if job.spec.elastic is None or role not in job.roles or status.elastic is None or not status.elastic.size:
         return
-    if has_success(job, pods):
+    if not has_success(job, pods):
+        return
+    if kind.restarts_to_resize(job) and status.start_time is not None and not job.spec.suspend:
+        job.keep(role, status.elastic.size)
+    else:
         job.limit(role, status.elastic.size)
 
 
@@ -43,14 +49,16 @@ def has_success(job: Job, pods: tuple[Pod, ...]) -> bool:
 
 
 def resize(builder: PlanBuilder, replicas: list[ObservedReplica]) -> list[ObservedReplica] | None:
-    """Record who trains and who leaves; returns all replicas with a new attempt if their rendezvous is closed."""
+    """Record who trains and who leaves; returns all replicas with a new attempt if they have to restart for it."""
     observed = builder.observed
     role = observed.kind.elastic_role
     if observed.job.spec.elastic is None or not role:
         return None
     before, size = builder.status.elastic or ElasticStatus(), observed.job.count(role)
     leaving = leaving_pods(observed, role)
-    _end_attempts(builder, role, leaving)
+    restarts_all = observed.kind.restarts_to_resize(observed.job)
+    if not restarts_all:
+        _end_attempts(builder, role, leaving)
     members = [
         seen.replica.index
         for seen in replicas
@@ -66,10 +74,18 @@ def resize(builder: PlanBuilder, replicas: list[ObservedReplica]) -> list[Observ
     is_resized = observed.job.resource.status.start_time is not None and size != before.size
     if is_resized:
         after = msgspec.structs.replace(after, changes=before.changes + 1)
-        _tell(builder, role, before.size, size)
-    if leaving or (is_resized and size < before.size):
+    if not restarts_all and (leaving or (is_resized and size < before.size)):
         after = msgspec.structs.replace(after, shrunk_in_attempt=builder.status.attempt)
     builder.set(elastic=after)
+    builder.moved |= (
+        restarts_all and size != before.size
+    )  # pods know the size: it is in the status before they are made
+    if is_resized:
+        reason, message = _change(role, before.size, size)
+        if restarts_all:
+            return _restart_resized(builder, replicas, reason, message)
+        _tell(builder, reason, f"{message}, the others go on")
+        builder.event("Normal", reason, f"{message}, the others go on")
     if not leaving and all(_has_started(seen) for seen in replicas if seen.replica.role == role):
         builder.condition(CONDITION, False, RESIZED, f"{role} has {size} replicas")
     return _restart_closed(builder, replicas)
@@ -107,14 +123,29 @@ def _end_attempts(builder: PlanBuilder, role: str, leaving: dict[int, Pod]) -> N
         builder.set(replica_statuses={**builder.status.replica_statuses, role: new})
 
 
-def _tell(builder: PlanBuilder, role: str, before: int, size: int) -> None:
+def _change(role: str, before: int, size: int) -> tuple[str, str]:
+    """Return reason and message of a resize."""
     number = abs(size - before)
     reason, verb = (ADDED, "added") if size > before else (REMOVED, "removed")
     pods = "1 pod is" if number == 1 else f"{number} pods are"
-    message = f"{role} is resized from {before} to {size}: {pods} {verb}, the others go on"
+    return reason, f"{role} is resized from {before} to {size}: {pods} {verb}"
+
+
+def _tell(builder: PlanBuilder, reason: str, message: str) -> None:
     builder.condition(CONDITION, False, reason)  # so that its time is that of the latest change
     builder.condition(CONDITION, True, reason, message)
-    builder.event("Normal", reason, message)
+
+
+def _restart_resized(
+    builder: PlanBuilder, replicas: list[ObservedReplica], reason: str, message: str
+) -> list[ObservedReplica] | None:
+    """Restart all replicas with the new size, unless they restart in this pass anyway: to leave a node."""
+    message += ", and all replicas are restarted (not counted as a retry)"
+    _tell(builder, reason, message)
+    if builder.status.attempt != builder.observed.job.resource.status.attempt:
+        builder.event("Normal", reason, message)
+        return None
+    return restarts.start_over(builder, replicas, reason, message, event="Normal")
 
 
 def _restart_closed(builder: PlanBuilder, replicas: list[ObservedReplica]) -> list[ObservedReplica] | None:

@@ -10,6 +10,7 @@ import msgspec
 
 from kubedl.api.replica_spec import ReplicaSpecs
 from kubedl.api.training import JobSpec, RestartScope, TrainingJob
+from kubedl.schema.crd import Scale
 from kubedl.training.job import Job, Replica, Role
 from kubedl.training.kind import Done, Kind
 
@@ -39,7 +40,12 @@ class JAX(Kind):
     port_name = "jaxjob-port"
     port = 1234
     host_network = True
+    elastic_role = "Worker"
     clean_pod_policy = "None"
+
+    scale = Scale(
+        ".spec.jaxReplicaSpecs.Worker.replicas", ".status.replicaStatuses.Worker.active", ".status.elastic.selector"
+    )
 
     def environment(self, job: Job, replica: Replica) -> Mapping[str, str]:
         """The address of process 0, the number of processes, and the id of this one."""

@@ -51,6 +51,7 @@ class PyTorch(Kind):
     port = 23456
     host_network = True
     elastic_role = "Worker"
+    resizes_in_place = True
     clean_pod_policy = "None"
     rules = (
         Rule(
@@ -68,7 +69,7 @@ class PyTorch(Kind):
         """RANK and WORLD_SIZE count pods; torchrun sets both again for each of its processes."""
         address, number = job.endpoint(job.leader, replica)
         port, rank = str(number), str(job.rank(replica))
-        if job.spec.elastic is not None:
+        if job.spec.elastic is not None and not self.restarts_to_resize(job):
             return self._elastic_environment(job, replica, address, port)
         return {
             "MASTER_ADDR": address,

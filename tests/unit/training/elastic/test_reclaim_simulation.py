@@ -15,6 +15,7 @@ from tests.unit.training.simulation import DEEDS, HARMS, MOVES, Simulation, Step
 
 BOUNDS = {"minReplicas": 1, "maxReplicas": 3, "checkpoint": {"timeoutSeconds": 20}}
 ELASTIC = torch_job().with_spec(elastic=BOUNDS)
+RESTARTING = torch_job().with_spec(elastic={**BOUNDS, "resize": "Restart"})
 OFTEN = ("work", "work", "work", "look", "look and suffer", "deliver", "notice", "notice", "withdraw", "pass time")
 RARE = tuple(sorted({*DEEDS, *MOVES} - {*OFTEN, "spoil", "work until running"}))
 RUNNING: Step = ("work until running", 0, 0)
@@ -24,8 +25,8 @@ TICK: list[Step] = [("pass time", 0, 0), ("deliver all", 0, 0), ("look", 0, 0)]
 
 @st.composite
 def jobs(draw: st.DrawFn) -> JobBuilder:
-    """With and without a Master."""
-    job = ELASTIC.workers(draw(st.integers(1, 3)))
+    """With and without a Master; in place, or by a restart."""
+    job = draw(st.sampled_from([ELASTIC, RESTARTING])).workers(draw(st.integers(1, 3)))
     limit = draw(st.sampled_from([None, 0, 2]))
     job = job.with_spec(backoffLimit=limit) if limit is not None else job
     return job.master() if draw(st.booleans()) else job
@@ -50,14 +51,23 @@ LIVES: dict[str, list[Step]] = {
     "nobody answers": [RUNNING, ("hush", 0, 0), SECOND, *TICK * 26, RUNNING],
     "it is taken back": [RUNNING, ("hush", 0, 0), SECOND, *TICK * 3, ("withdraw", 2, 0), *TICK * 3],
     "a user removes workers": [RUNNING, ("resize", 0, 1), *TICK * 6, RUNNING],
+    "a user removes workers and adds them": [
+        RUNNING,
+        ("resize", 0, 1),
+        *TICK * 6,
+        RUNNING,
+        ("resize", 0, 3),
+        *TICK * 6,
+    ],
 }
 
 
+@pytest.mark.parametrize("builder", [ELASTIC, RESTARTING], ids=["in place", "restart"])
 @pytest.mark.parametrize("name", LIVES)
-def test_killed_at_any_write_it_ends_the_same(name: str) -> None:
+def test_killed_at_any_write_it_ends_the_same(name: str, builder: JobBuilder) -> None:
     """Every write of a reclaim, and ways in which it can go wrong."""
     print(f"SEED={seed()}")  # shown with a failure
-    job, schedule = ELASTIC.workers(3).build(), LIVES[name]
+    job, schedule = builder.workers(3).build(), LIVES[name]
     undisturbed = run(ELASTIC.kind, job, schedule)
     assert undisturbed.writes > 4
     for number in range(undisturbed.writes):

@@ -12,7 +12,9 @@ from tests.hypothesis_settings import tried
 from tests.training_builders import JobBuilder, torch_job
 from tests.unit.training.simulation import DEEDS, HARMS, MOVES, Simulation, Step, run
 
-ELASTIC = torch_job().with_spec(elastic={"minReplicas": 1, "maxReplicas": 3})
+BOUNDS = {"minReplicas": 1, "maxReplicas": 3}
+ELASTIC = torch_job().with_spec(elastic=BOUNDS)
+RESTARTING = torch_job().with_spec(elastic={**BOUNDS, "resize": "Restart"})
 OFTEN = ("work", "work", "work", "look", "look and suffer", "deliver", "resize", "resize", "exit", "reap", "start")
 RARE = tuple(sorted({*DEEDS, *MOVES} - {*OFTEN, "spoil", "work until running"}))
 RUNNING: Step = ("work until running", 0, 0)
@@ -21,8 +23,8 @@ SMALL, LARGE = ("resize", 0, 1), ("resize", 0, 3)
 
 @st.composite
 def jobs(draw: st.DrawFn) -> JobBuilder:
-    """With and without a Master, which is the first role by name."""
-    job = ELASTIC.workers(draw(st.integers(1, 3)))
+    """With and without a Master, which is the first role by name; resized in place, or by a restart."""
+    job = draw(st.sampled_from([ELASTIC, RESTARTING])).workers(draw(st.integers(1, 3)))
     limit = draw(st.sampled_from([None, 0, 2]))
     job = job.with_spec(backoffLimit=limit) if limit is not None else job
     return job.master() if draw(st.booleans()) else job
@@ -48,11 +50,12 @@ LIVES: dict[str, list[Step]] = {
 }
 
 
+@pytest.mark.parametrize("builder", [ELASTIC, RESTARTING], ids=["in place", "restart"])
 @pytest.mark.parametrize("name", LIVES)
-def test_killed_at_any_write_it_ends_the_same(name: str) -> None:
+def test_killed_at_any_write_it_ends_the_same(name: str, builder: JobBuilder) -> None:
     """Every write of a resize, and ways in which it can go wrong."""
     print(f"SEED={seed()}")  # shown with a failure
-    job, schedule = ELASTIC.workers(2).build(), LIVES[name]
+    job, schedule = builder.workers(2).build(), LIVES[name]
     undisturbed = run(ELASTIC.kind, job, schedule)
     for number in range(undisturbed.writes):
         for harm in sampling.one_of(HARMS[1:], f"{name} {number}"):

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kubedl.training.elastic.leaving import RESIZE, hold_shrink
+from kubedl.training.elastic.leaving import RESIZE, hold_until_saved
 from kubedl.training.plan import Plan
 from kubedl.training.planner import plan
 from tests.training_builders import NOW, JobBuilder, PodBuilder, after, decide, observed, pod
@@ -25,7 +25,7 @@ from tests.unit.training.elastic.reclaim_builders import (
 def shrinking(job: JobBuilder, *there: PodBuilder, **known: Any) -> Plan:  # noqa: ANN401
     """The plan as the controller asks for it."""
     seen = observed(job, *there, **known)
-    hold_shrink(seen.job, "Worker", seen.pods)
+    hold_until_saved(seen.kind, seen.job, seen.pods)
     return plan(seen)
 
 
@@ -87,7 +87,7 @@ def test_a_program_that_does_not_answer_does_not_keep_its_size() -> None:
 def test_a_suspended_job_keeps_nothing() -> None:
     job = elastic(1, size=3).suspended()
     seen = observed(job, *pods(job))
-    hold_shrink(seen.job, "Worker", seen.pods)
+    hold_until_saved(seen.kind, seen.job, seen.pods)
     assert seen.job.count("Worker") == 1
 
 
