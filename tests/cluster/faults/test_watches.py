@@ -102,16 +102,17 @@ def test_a_compaction_loses_nothing(fleet: Fleet, operator: ProxiedOperator, fau
     fleet.run(["old-worker-1"])
     hidden.wait_fired()
     faults.compact()
-    down = time.monotonic()
+    down = working_seconds()
     with faults.dead("kube-apiserver"):
         # Not before: a bookmark that comes through, were it one of the last words of the server that died, would carry
         # the operator past what was hidden from it.
         until("the end of every watch", lambda: operator.proxy.watches == 0, deadline=60)
         operator.proxy.clear()
-    at = time.monotonic()
-    fleet.until_all(ready="2/2")
+    at = working_seconds()
+    fleet.until_all(ready="2/2", deadline=300)
     # Who finds the server dead waits before he asks again, never more than twice as long as it has been dead by then.
-    assert time.monotonic() - at <= RECOVERED + LISTS + 2 * (at - down)
+    # On a busy machine a server that starts may leave a watch without a word, which is given up after 70 seconds.
+    assert working_seconds() - at <= RECOVERED + LISTS + 2 * (at - down) + (0 if FULL else 90)
     fleet.create(["new"], {"Worker": 1})
     fleet.until_pods(3)
 
