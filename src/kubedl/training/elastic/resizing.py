@@ -77,9 +77,8 @@ def resize(builder: PlanBuilder, replicas: list[ObservedReplica]) -> list[Observ
     if not restarts_all and (leaving or (is_resized and size < before.size)):
         after = msgspec.structs.replace(after, shrunk_in_attempt=builder.status.attempt)
     builder.set(elastic=after)
-    builder.moved |= (
-        restarts_all and size != before.size
-    )  # pods know the size: it is in the status before they are made
+    if restarts_all and size != before.size:
+        builder.moved = True  # pods know the size, which is in the status before they are made
     if is_resized:
         reason, message = _change(role, before.size, size)
         if restarts_all:

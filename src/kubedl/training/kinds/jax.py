@@ -42,7 +42,6 @@ class JAX(Kind):
     host_network = True
     elastic_role = "Worker"
     clean_pod_policy = "None"
-
     scale = Scale(
         ".spec.jaxReplicaSpecs.Worker.replicas", ".status.replicaStatuses.Worker.active", ".status.elastic.selector"
     )
