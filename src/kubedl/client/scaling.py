@@ -17,7 +17,7 @@ def count(job: Job) -> int:
 
 
 def is_in_place(job: Job) -> bool:
-    """Return whether the job can be resized without a restart of its pods: it is elastic, or has none."""
+    """Return whether the job can be resized as it is, without being suspended: it is elastic, or has no pods."""
     return bool(job.spec.get("elastic") or job.spec.get("suspend") or job.is_finished)
 
 
