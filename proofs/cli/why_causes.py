@@ -1,7 +1,8 @@
 """`kubedl why` on causes that were prepared on a real control plane: `python -m proofs.cli.why_causes`.
 
 Each situation is made, its sign awaited, and the command run once, as administrator and as a user who may read these
-namespaces only. Printed is a line for each; the last line is JSON: how many were prepared, and how many named right.
+namespaces only. Then the commands that were offered are run as they were printed. Printed is a line for each; the last
+line is JSON: how many were prepared, how many named right, and what became of the commands.
 """
 
 import json
@@ -12,6 +13,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -21,6 +23,7 @@ from harness.drivers.operator_process import Operator, install_custom_resources
 from harness.scenarios.why_causes import SITUATIONS, Situation
 from harness.scenarios.why_objects import World
 from harness.scenarios.why_world import READER, prepared
+from proofs.cli.offered_commands import Offer, Shell, tried
 from testbed import cluster_lock
 from testbed.cluster import Cluster
 from testbed.errors import DeadlineError
@@ -53,6 +56,11 @@ class Asker:
         found: dict[str, Any] = json.loads(done.stdout)
         return found, passed
 
+    def cause(self, situation: Situation, namespace: str) -> str:
+        """The rule that speaks now; none if nothing is wrong."""
+        rule: str = self.why(situation, namespace)[0]["rule"]
+        return rule
+
 
 def main() -> int:
     """Print the figures."""
@@ -78,11 +86,17 @@ def main() -> int:
 def _asked(asker: Asker, world: World, situations: Sequence[Situation]) -> dict[str, Any]:
     right = reader_right = wrong = 0
     times: list[float] = []
+    offers: list[Offer] = []
     for one in situations:
         namespace = world.spaces[one.space] if one.space else world.namespace
         await_sign(world, one, namespace)
         found, passed = asker.why(one, namespace)
         times.append(passed)
+        cause = partial(asker.cause, one, namespace)
+        commands = (offer["command"] for offer in found["tries"])
+        # A node that is played has no kubelet, so nobody has the logs of its pods.
+        commands = (command for command in commands if not (one.played and " logs " in command))
+        offers += (Offer(one.rule, namespace, command, cause) for command in commands)
         seen, _ = asker.why(one, namespace, "--as", READER)
         right += found["rule"] == one.rule
         reader_right += seen["rule"] == one.rule
@@ -97,6 +111,7 @@ def _asked(asker: Asker, world: World, situations: Sequence[Situation]) -> dict[
         "reader wrong": wrong,
         "median ms": round(statistics.median(times)),
         "slowest ms": round(max(times)),
+        **tried(Shell(asker.cluster, asker.cache), offers),
     }
 
 
