@@ -112,7 +112,8 @@ def _uids(job: ObservedJob) -> set[str]:
 
 def _steps(job: ObservedJob) -> list[int]:
     """Return the steps that the first worker has made, in their order."""
-    return [int(step) for step in re.findall(r"^(?:\[\S+\]:)?step (\d+) loss", job.log(TAKEN.leader), re.MULTILINE)]
+    printed = job.log(job.training.leader)
+    return [int(step) for step in re.findall(r"^(?:\[\S+\]:)?step (\d+) loss", printed, re.MULTILINE)]
 
 
 def _step(job: ObservedJob) -> int:
