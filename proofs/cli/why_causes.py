@@ -93,10 +93,7 @@ def _asked(asker: Asker, world: World, situations: Sequence[Situation]) -> dict[
         found, passed = asker.why(one, namespace)
         times.append(passed)
         cause = partial(asker.cause, one, namespace)
-        commands = (offer["command"] for offer in found["tries"])
-        # A node that is played has no kubelet, so nobody has the logs of its pods.
-        commands = (command for command in commands if not (one.played and " logs " in command))
-        offers += (Offer(one.rule, namespace, command, cause) for command in commands)
+        offers += (Offer(one.rule, namespace, offer["command"], cause, one.played) for offer in found["tries"])
         seen, _ = asker.why(one, namespace, "--as", READER)
         right += found["rule"] == one.rule
         reader_right += seen["rule"] == one.rule

@@ -47,6 +47,9 @@ def because(*reasons: str) -> Callable[[Evidence], Match | None]:
                 named = text_of(wanted.get(text_of(one, "name")), "modelVersion")
                 values = _values(one)
                 values["version"] = values["version"] or named
+                # A version that does not exist cannot be asked about: those that do are shown instead.
+                is_there = one.get("reason") != "ModelVersionNotFound"
+                values["asked"], values["among"] = (values["version"], "") if is_there else ("", evidence.namespace)
                 return Match(values | _of_version(evidence, reasons))
         return None
 
@@ -106,7 +109,10 @@ RULES = (
         because(*VERSION),
         "{predictor} waits for ModelVersion {version}: {words}.",
         shows=(("reason", "{reason}"), ("build", "{build}"), ("progress", "{progress}")),
-        tries=(Try("kubedl why modelversion/{version}", "why it has no image"),),
+        tries=(
+            Try("kubedl why modelversion/{asked}", "why it has no image"),
+            Try("kubectl get modelversions -n {among}", "the versions that exist"),
+        ),
         about=_ABOUT,
     ),
     Rule(
