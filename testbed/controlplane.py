@@ -19,7 +19,8 @@ GANG = "GenericWorkload=true,GangScheduling=true,WorkloadAwarePreemption=true,To
 # With its default a single waiting gang costs the scheduler most of a core for ever.
 SCHEDULER_GATES = f"{GANG},SchedulerPopFromBackoffQ=false"
 
-NODE_GRACE = 8  # seconds without a sign of life after which a node counts as lost
+# Seconds without a sign of life after which a node counts as lost: a busy machine may be silent for ten.
+NODE_GRACE = 20
 
 # Whatever these groups ask for, Leases and reads too, is in the audit log, from which is read what rights were used;
 # and whatever a pod asks for with a token, since most have no business with the API.

@@ -95,7 +95,8 @@ class ClusterWatcher:
 
     async def _follow(self, resource: str) -> None:
         while True:
-            with contextlib.suppress(aiohttp.ClientError, TimeoutError, OSError):
+            # A server that is killed may leave half a line, which is no JSON.
+            with contextlib.suppress(aiohttp.ClientError, TimeoutError, OSError, json.JSONDecodeError):
                 await self._watch(resource)
             await asyncio.sleep(PAUSE)
 
