@@ -143,16 +143,20 @@ def elastic_shrunk_twice(world: ScenarioDriver) -> None:
 
 @scenario
 def elastic_restarts_to_resize(world: ScenarioDriver) -> None:
-    """A JAXJob from two to three, and to one: each time it saves, and all start again with the new size."""
+    """A JAXJob from two to three by a ScaleOut, to one by its user: it saves, and all start again with the new size."""
     address = Instance(chosen_index()).gateway  # of this machine, and not of its loopback
     with training_program(address) as program:
         bounds = {"minReplicas": 1, "maxReplicas": 3, "checkpoint": {"port": program.port, "timeoutSeconds": 3600}}
         job = world.create("JAXJob", "again", {"Worker": 2}, elastic=bounds, cleanPodPolicy="All", backoffLimit=0)
+        more = PlayedScaler(world, "ScaleOut", "more")
         before: tuple[str, ...] = ()
         for attempt, size in enumerate((2, 3, 1)):
-            if before:
+            if attempt == 1:
+                more.create("again", toAdd={"count": 1}, timeout=3600)
+            elif attempt == 2:
+                more.until("ScaleSucceeded")
                 job.change(jaxReplicaSpecs={"Worker": {"replicas": size}})
-                job.vanish(*before)
+            job.vanish(*before)
             before = tuple(f"worker-{index}" for index in range(size))
             job.until_pods(**{name.replace("-", "_"): attempt for name in before})
             until_reclaims(job, *["Settled"] * attempt)
