@@ -13,8 +13,8 @@ pytest_plugins = ["testbed.pytest_plugin"]
 # makes one up for it that nobody closes, and some later test fails for the warning.
 asyncio.set_event_loop(None)
 
-# A busy machine may take any time over one example; what hangs is found by the bounds of the test itself. So often are
-# properties tried that do not say it themselves.
+# A busy machine may take any time over one example; what hangs is found by the bounds of the test itself. A
+# property without a number of its own is tried 50 times.
 settings.register_profile("any machine", tried(daily=50), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
 

@@ -16,12 +16,11 @@ NONE_SKIPPED = "KUBEDL_NO_TEST_SKIPPED"  # set where a test that is skipped coun
 
 def one_of(choices: Sequence[T], rule: str) -> Sequence[T]:
     """One of them, drawn for this rule; all of them in a proof."""
-    dice = random.Random(f"{seed()} {rule}")  # noqa: S311 - no secret
-    return choices if FULL else [dice.choice(choices)]
+    return some_of(choices, 1, rule)
 
 
 def some_of(choices: Sequence[T], count: int, rule: str) -> Sequence[T]:
-    """So many of them."""
+    """So many of them, drawn for this rule; all of them in a proof."""
     dice = random.Random(f"{seed()} {rule}")  # noqa: S311 - no secret
     return choices if FULL else dice.sample(choices, count)
 

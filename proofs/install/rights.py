@@ -19,9 +19,10 @@ from proofs.run_tests import PARALLEL, run
 from testbed import cluster_lock
 from testbed.cluster import Cluster
 from testbed.instance import chosen_index
+from tests.sampling import NONE_SKIPPED
 
 # Each test, but few repetitions; one that is skipped would count as one that failed.
-SMALL = {"PROOF_SIZE": "small", "KUBEDL_NO_TEST_SKIPPED": "1"}
+SMALL = {"PROOF_SIZE": "small", NONE_SKIPPED: "1"}
 PROCESSES = (*rbac_audit.PROCESSES, RECORDER)
 # Where the chart is installed no other operator may serve meanwhile.
 SUITE = (

@@ -83,8 +83,9 @@ def resize(builder: PlanBuilder, replicas: list[ObservedReplica]) -> list[Observ
         reason, message = _change(role, before.size, size)
         if restarts_all:
             return _restart_resized(builder, replicas, reason, message)
-        _tell(builder, reason, f"{message}, the others go on")
-        builder.event("Normal", reason, f"{message}, the others go on")
+        message += ", the others go on"
+        _tell(builder, reason, message)
+        builder.event("Normal", reason, message)
     if not leaving and all(_has_started(seen) for seen in replicas if seen.replica.role == role):
         builder.condition(CONDITION, False, RESIZED, f"{role} has {size} replicas")
     return _restart_closed(builder, replicas)
