@@ -1,14 +1,13 @@
 """Controller of Crons: observe from informers, plan, apply."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
 
 import msgspec
 
 from kubedl.api.conditions import turned
-from kubedl.api.cron import CRONS, GROUP, Cron, CronStatus
-from kubedl.api.training import GROUP as TRAINING
+from kubedl.api.cron import CRONS, Cron, CronStatus
 from kubedl.api.training import TrainingJob
 from kubedl.cron.plan import READY, Observed, Plan, Reason, plan, with_reason
 from kubedl.cron.runs import Run, run_body
@@ -25,7 +24,6 @@ from kubedl.runtime.events import EventRecorder, EventType, ObjectReference
 from kubedl.runtime.reflector import Reflector
 from kubedl.runtime.store import Store
 from kubedl.runtime.writer import Writer, merge_patch
-from kubedl.schema.grants import READ, Grant
 
 NOT_FILLED = 2.0  # seconds until caches that are being filled are checked again
 QUIET = ("Scheduled",)  # reasons that need no event
@@ -34,21 +32,6 @@ REFUSED = "RunRefused"
 TRANSIENT = (ConflictError, NamespaceTerminatingError, TooManyRequestsError)
 
 Jobs = Mapping[Resource[TrainingJob], Reflector[TrainingJob]]
-
-
-def grants(plurals: Iterable[str]) -> tuple[Grant, ...]:
-    """Return the permissions to run jobs of these kinds."""
-    return (
-        Grant(GROUP, ("crons",), (*READ, "create", "patch"), "Watch Crons; create and update those of jobs."),
-        Grant(GROUP, ("crons/status",), ("patch",), "Write the status of Crons."),
-        Grant(GROUP, ("crons/finalizers",), ("update",), "Set owner references to Crons with blockOwnerDeletion."),
-        Grant(
-            TRAINING,
-            tuple(plurals),
-            ("get", "create", "delete"),
-            "Create the runs of Crons, and delete replaced and old ones.",
-        ),
-    )
 
 
 class CronController:

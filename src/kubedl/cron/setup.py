@@ -1,11 +1,9 @@
 """Wiring of the controllers of Crons and of jobs with a cronPolicy."""
 
 from kubedl.api.cron import CRONS
-from kubedl.cron.controller import CronController, Jobs, grants
+from kubedl.cron.controller import CronController, Jobs
 from kubedl.cron.job_policy import ScheduledJobController
 from kubedl.runtime.context import Context
-
-__all__ = ["grants", "setup"]
 
 WORKERS = 8
 JOB_WORKERS = 1

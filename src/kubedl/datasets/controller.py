@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
-from kubedl.api.cachebackend import CACHE_BACKENDS, GROUP, CacheBackend, CacheBackendStatus
+from kubedl.api.cachebackend import CACHE_BACKENDS, CacheBackend, CacheBackendStatus
 from kubedl.api.training import BY_CACHE, TrainingJob, cache_key
 from kubedl.datasets import fluid_objects
 from kubedl.datasets.host_paths import NO_HOST_PATHS, HostPaths
@@ -30,33 +30,9 @@ from kubedl.runtime.events import EventRecorder, ObjectReference
 from kubedl.runtime.reflector import Reflector
 from kubedl.runtime.store import Store
 from kubedl.runtime.writer import NameConflictError, Writer
-from kubedl.schema.grants import FOLLOW, READ, Grant
 
 NOT_FILLED = 2.0  # seconds until a cache that is being prepared is checked again
 NOT_THERE = 30.0  # seconds until Fluid is checked for again
-
-GRANTS = (
-    Grant(
-        GROUP,
-        ("cachebackends",),
-        (*FOLLOW, "create", "delete"),
-        "Watch CacheBackends, create those of jobs, delete idle ones.",
-    ),
-    Grant(GROUP, ("cachebackends/status",), ("patch",), "Write the status of CacheBackends."),
-    Grant(
-        GROUP,
-        ("cachebackends/finalizers",),
-        ("update",),
-        "Set owner references to CacheBackends with blockOwnerDeletion.",
-    ),
-    Grant(
-        fluid_objects.GROUP,
-        tuple(resource.plural for resource in (fluid_objects.DATASETS, *fluid_objects.RUNTIMES)),
-        (*READ, "create"),
-        "Create Fluid's Datasets and runtimes.",
-    ),
-    Grant("", ("persistentvolumeclaims",), FOLLOW, "Check whether the PersistentVolumeClaim of a cache exists."),
-)
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,10 @@ from collections.abc import Mapping
 from kubedl.api.cachebackend import CacheBackend
 from kubedl.api.training import TrainingJob
 from kubedl.datasets import fluid_objects
-from kubedl.datasets.controller import GRANTS, CacheBackendController, Informers
+from kubedl.datasets.controller import CacheBackendController, Informers
 from kubedl.kube.types.meta import Resource
 from kubedl.runtime.context import Context
 from kubedl.runtime.reflector import Reflector
-
-__all__ = ["GRANTS", "setup"]
 
 WORKERS = 8
 

@@ -15,6 +15,8 @@ import structlog
 
 from kubedl.api.cachebackend import CACHE_BACKENDS
 from kubedl.cron import setup as cron
+from kubedl.cron.grants import cron_grants
+from kubedl.datasets import grants as datasets_grants
 from kubedl.datasets import setup as datasets
 from kubedl.entrypoints import cluster_report, policy_flags
 from kubedl.entrypoints.object_metrics import object_metrics
@@ -24,6 +26,7 @@ from kubedl.kube.client import Client
 from kubedl.kube.kubeconfig import CredentialsError
 from kubedl.kube.rate_limiter import RateLimiter
 from kubedl.kube.types.meta import ObjectKey
+from kubedl.models import grants as models_grants
 from kubedl.models import setup as models
 from kubedl.runtime import health, lease_timer
 from kubedl.runtime.context import Context
@@ -32,7 +35,9 @@ from kubedl.runtime.leader_election import LeaderElector, Timing
 from kubedl.runtime.manager import Lead, Manager
 from kubedl.runtime.metrics import Metrics
 from kubedl.schema.grants import Grant
+from kubedl.serving import grants as serving_grants
 from kubedl.serving import setup as serving
+from kubedl.training import grants as training_grants
 from kubedl.training import setup as training
 from kubedl.training.kinds import all_kinds
 
@@ -40,11 +45,11 @@ LEASE = "kubedl-operator"
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
 GRANTS = (
-    *training.GRANTS,
-    *datasets.GRANTS,
-    *cron.grants(kind.plural for kind in all_kinds()),
-    *models.GRANTS,
-    *serving.GRANTS,
+    *training_grants.GRANTS,
+    *datasets_grants.GRANTS,
+    *cron_grants(kind.plural for kind in all_kinds()),
+    *models_grants.GRANTS,
+    *serving_grants.GRANTS,
     Grant("", ("events",), ("get", "create", "patch"), "Record events."),
     Grant("coordination.k8s.io", ("leases",), ("create",), "Leader election.", own_namespace=True),
     Grant(

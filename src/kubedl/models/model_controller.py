@@ -9,25 +9,19 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from kubedl.api.model import BY_MODEL, GROUP, MODEL_VERSIONS, MODELS, Model, ModelStatus, ModelVersion, VersionInfo
+from kubedl.api.model import BY_MODEL, MODEL_VERSIONS, MODELS, Model, ModelStatus, ModelVersion, VersionInfo
 from kubedl.kube import codec
 from kubedl.kube.errors import AlreadyExistsError, ForbiddenError, InvalidError
 from kubedl.kube.types.meta import ObjectKey
 from kubedl.runtime.events import EventRecorder, ObjectReference
 from kubedl.runtime.store import Store
 from kubedl.runtime.writer import Writer
-from kubedl.schema.grants import Grant
 
 MOST_LISTED = 100  # limit of versions in a status, to bound its size
 BY_NAME = "name"
 LONG_AGO = datetime(1, 1, 1, tzinfo=UTC)
 
 Body = dict[str, Any]
-
-GRANTS = (
-    Grant(GROUP, ("models",), ("list", "watch", "create"), "Watch Models, and create those that only a version names."),
-    Grant(GROUP, ("models/status",), ("patch",), "Write the versions of Models to their status."),
-)
 
 
 @dataclass(frozen=True)

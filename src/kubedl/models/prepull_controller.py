@@ -20,7 +20,6 @@ from kubedl.kube.types.meta import ObjectKey, ObjectMeta, Record, Resource
 from kubedl.models.build_pod import owner_of
 from kubedl.runtime.store import Store
 from kubedl.runtime.writer import NameConflictError, Writer, is_controlled_by
-from kubedl.schema.grants import Grant
 
 GROUP = "apps.kruise.io"
 CONDITION = "PreWarmed"
@@ -38,8 +37,6 @@ FINAL = (
     "NameTaken",
     "RetriesExhausted",
 )  # final reasons
-
-GRANTS = (Grant(GROUP, ("imagepulljobs",), ("get", "create"), "Create OpenKruise ImagePullJobs for model images."),)
 
 Body = dict[str, Any]
 State = Literal["True", "False", "Unknown"]

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, ArgumentTypeError
 from kubedl.api.model import BY_MODEL, MODEL_VERSIONS, MODELS, ModelVersion, model_key
 from kubedl.kube.types.core import PODS
 from kubedl.kube.watch import ListOptions
-from kubedl.models import build_pod, model_controller, prepull_controller, version_controller, volume_gc
+from kubedl.models import build_pod, model_controller, prepull_controller, version_controller
 from kubedl.models.model_controller import ModelController
 from kubedl.models.prepull_controller import PrePullController
 from kubedl.models.version_controller import ModelVersionController
@@ -19,7 +19,6 @@ from kubedl.runtime.reflector import Reflector
 
 WORKERS = 8
 PACKER_IMAGE = "kubedl"
-GRANTS = (*version_controller.GRANTS, *model_controller.GRANTS, *prepull_controller.GRANTS, *volume_gc.GRANTS)
 
 
 def add_options(parser: ArgumentParser) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from kubedl.api.conditions import turned
-from kubedl.api.model import ENDED, GROUP, MODEL_VERSIONS, ModelVersion, ModelVersionStatus
+from kubedl.api.model import ENDED, MODEL_VERSIONS, ModelVersion, ModelVersionStatus
 from kubedl.kube.errors import ApiError, ForbiddenError, InvalidError
 from kubedl.kube.types.core import PODS, Pod
 from kubedl.kube.types.meta import ObjectKey
@@ -17,35 +17,11 @@ from kubedl.podspec.model_volumes import NO_FILE_SYSTEMS, FileSystems
 from kubedl.runtime.events import EventRecorder, EventType, ObjectReference
 from kubedl.runtime.store import Store
 from kubedl.runtime.writer import NameConflictError, Writer
-from kubedl.schema.grants import EFS, READ, Grant
 
 QUIET = ("Building", "ImageBuilt", "Rebuilding")  # reasons that get no warning event
 SILENT = "AllAttached"  # normal, and covered by ImageBuilt
 NOT_MADE = "cannot create the build pod"
 NEW = timedelta(seconds=10)  # younger pods are not diagnosed
-
-GRANTS = (
-    Grant(GROUP, ("modelversions",), (*READ, "create"), "Watch ModelVersions, and create those of jobs."),
-    Grant(GROUP, ("modelversions/status",), ("patch",), "Write the status of ModelVersions."),
-    Grant(
-        GROUP,
-        ("modelversions/finalizers",),
-        ("update",),
-        "Set owner references to ModelVersions with blockOwnerDeletion.",
-    ),
-    Grant("", ("pods",), (*READ, "create", "delete"), "Build model images."),
-    Grant("", ("pods/log",), ("get",), "Read the progress of a build from its log."),
-    Grant("", ("events",), ("list",), "Report why a build pod does not start."),
-    Grant("", ("persistentvolumeclaims",), ("get", "create"), "Create volumes for models in AWS EFS.", feature=EFS),
-    Grant(
-        "",
-        ("persistentvolumes",),
-        ("create",),
-        "Create volumes for models in AWS EFS.",
-        cluster_scoped=True,
-        feature=EFS,
-    ),
-)
 
 
 @dataclass(frozen=True)

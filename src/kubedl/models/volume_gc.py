@@ -8,18 +8,6 @@ from kubedl.kube.types.meta import ObjectKey
 from kubedl.podspec.model_volumes import CLAIM_NAMESPACE, PERSISTENT_VOLUMES, PersistentVolume
 from kubedl.runtime.store import Store
 from kubedl.runtime.writer import Writer
-from kubedl.schema.grants import EFS, Grant
-
-GRANTS = (
-    Grant(
-        "",
-        ("persistentvolumes",),
-        ("list", "watch", "delete"),
-        "Delete volumes of models whose claim is gone.",
-        cluster_scoped=True,
-        feature=EFS,
-    ),
-)
 
 
 class VolumeGarbageCollector:

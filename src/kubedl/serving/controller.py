@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from kubedl.api.conditions import turned
-from kubedl.api.inference import GROUP, INFERENCES, Inference, InferenceStatus, Predictor
+from kubedl.api.inference import INFERENCES, Inference, InferenceStatus, Predictor
 from kubedl.api.inference_rollout import RolloutStatus
 from kubedl.api.model import ModelVersion
 from kubedl.kube.types.apps import Deployment
@@ -23,7 +23,6 @@ from kubedl.runtime.reflector import Reflector
 from kubedl.runtime.server_side_apply import Applier
 from kubedl.runtime.store import Store
 from kubedl.runtime.writer import Writer, is_controlled_by
-from kubedl.schema.grants import FOLLOW, READ, Grant
 from kubedl.serving.apply import Applicator
 from kubedl.serving.apply_result import KEDA_MISSING, ApplyResult
 from kubedl.serving.inquiry import ask
@@ -35,7 +34,6 @@ from kubedl.serving.rollout import commands, state_machine
 from kubedl.serving.rollout.analysis import AnalysisResult
 from kubedl.serving.rollout.analysis_runner import AnalysisRunner
 from kubedl.serving.rollout.promql import Target
-from kubedl.serving.routing import GROUP as GATEWAY_API
 from kubedl.serving.routing import HTTP_ROUTES, GatewayRef, HTTPRoute
 from kubedl.serving.status import READY, ROLLED_BACK, build_status, needs_gateway, patience, settling
 
@@ -49,28 +47,6 @@ NO_GATEWAY = Problem(
 NO_API = Problem(
     "GatewayApiNotInstalled",
     f"the cluster has no {HTTP_ROUTES.name}: install the Gateway API and a gateway controller",
-)
-
-GRANTS = (
-    Grant(GROUP, ("inferences",), FOLLOW, "Watch Inferences."),
-    Grant(GROUP, ("inferences",), ("patch",), "Remove the annotation that promotes or aborts a rollout."),
-    Grant(GROUP, ("inferences/status",), ("patch",), "Write the status of Inferences."),
-    Grant(
-        GROUP, ("inferences/finalizers",), ("update",), "Set owner references to Inferences with blockOwnerDeletion."
-    ),
-    Grant("apps", ("deployments",), (*READ, "create", "patch", "delete"), "Create the Deployments of predictors."),
-    Grant("", ("services",), (*READ, "create", "patch", "delete"), "Create the Services of predictors."),
-    Grant("", ("pods",), (*READ, "create"), "Report why a server is not ready; dry-run a pod with an image volume."),
-    Grant("", ("serviceaccounts",), ("get",), "Read the pull secrets of a ServiceAccount, to add that of the model."),
-    Grant("discovery.k8s.io", ("endpointslices",), FOLLOW, "Watch which predictors are ready."),
-    Grant(
-        "autoscaling",
-        ("horizontalpodautoscalers",),
-        (*READ, "create", "patch", "delete"),
-        "Create HorizontalPodAutoscalers.",
-    ),
-    Grant("keda.sh", ("scaledobjects",), (*READ, "create", "patch", "delete"), "Create KEDA ScaledObjects."),
-    Grant(GATEWAY_API, ("httproutes",), (*READ, "create", "patch", "delete"), "Create HTTPRoutes."),
 )
 
 

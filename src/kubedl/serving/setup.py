@@ -18,7 +18,7 @@ from kubedl.runtime.context import Context
 from kubedl.runtime.reflector import Reflector
 from kubedl.runtime.server_side_apply import Applier
 from kubedl.serving import naming
-from kubedl.serving.controller import BY_LABEL, BY_NAMESPACE, GRANTS, InferenceController, Informers
+from kubedl.serving.controller import BY_LABEL, BY_NAMESPACE, InferenceController, Informers
 from kubedl.serving.naming import APPLIED
 from kubedl.serving.plan import Settings
 from kubedl.serving.rollout import promql
@@ -27,8 +27,6 @@ from kubedl.serving.rollout.prometheus import MetricsSource, Prometheus
 from kubedl.serving.routing import HTTP_ROUTES, GatewayRef
 from kubedl.serving.status import Endpoints
 from kubedl.serving.workload.model_init_container import Program
-
-__all__ = ["GRANTS", "add_options", "setup"]
 
 WORKERS = 8
 

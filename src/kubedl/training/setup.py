@@ -5,15 +5,13 @@ from collections.abc import Mapping
 from datetime import timedelta
 
 from kubedl.api.cachebackend import CacheBackend
-from kubedl.api.kueue import GROUP as KUEUE
-from kubedl.api.training import BY_CACHE, GROUP, TrainingJob, cache_key
+from kubedl.api.training import BY_CACHE, TrainingJob, cache_key
 from kubedl.kube.types.core import NODES, PODS, SERVICES, Node, Pod, Service
 from kubedl.kube.types.meta import Resource
 from kubedl.runtime.context import Context
 from kubedl.runtime.ownership import controllers_of
 from kubedl.runtime.reflector import Reflector
 from kubedl.runtime.store import BY_OWNER, Store
-from kubedl.schema.grants import FOLLOW, READ, Grant
 from kubedl.training import labels
 from kubedl.training.controller import JobController
 from kubedl.training.elastic import flags as elastic
@@ -31,7 +29,6 @@ from kubedl.training.kueue.controller import Stores, WorkloadController
 from kubedl.training.kueue.place_controller import PlaceController
 from kubedl.training.kueue.places import HOLDING, PENDING, Places, holding_in, pending_in
 from kubedl.training.kueue.queues import Queues
-from kubedl.training.kueue.visibility import PENDING_WORKLOADS, VISIBILITY_GROUP
 from kubedl.training.observed import Settings
 from kubedl.training.pacing import Pacing
 from kubedl.training.scaling import setup as scaling
@@ -40,49 +37,6 @@ from kubedl.training.tensorboard.controller import TensorBoardController
 TENSORBOARD_WORKERS, WORKLOAD_WORKERS, PLACE_WORKERS = 8, 8, 1
 
 Jobs = Mapping[Resource[TrainingJob], Reflector[TrainingJob]]
-
-_PLURALS = tuple(kind.plural for kind in all_kinds())
-GRANTS = (
-    Grant(
-        GROUP, _PLURALS, (*FOLLOW, "delete"), "Watch jobs, and delete those whose ttlSecondsAfterFinished has passed."
-    ),
-    Grant(GROUP, tuple(f"{plural}/status" for plural in _PLURALS), ("patch",), "Write the status of jobs."),
-    # Needed if the admission plugin OwnerReferencesPermissionEnforcement is enabled.
-    Grant(
-        GROUP,
-        tuple(f"{plural}/finalizers" for plural in _PLURALS),
-        ("update",),
-        "Set owner references to jobs with blockOwnerDeletion.",
-    ),
-    Grant("", ("pods",), (*READ, "create", "delete"), "Create and delete the pods of jobs."),
-    Grant("", ("services",), (*READ, "create"), "Create the headless Services of jobs."),
-    Grant("", ("services",), ("patch",), "Let the Services of replicas on the host network follow their ports."),
-    Grant("", ("services",), ("delete",), "Delete TensorBoards after their TTL."),
-    Grant("", ("nodes",), FOLLOW, "Detect lost nodes.", cluster_scoped=True),
-    Grant("", ("events",), ("list",), "Report why the pods of a job do not start."),
-    Grant(
-        KUEUE,
-        ("workloads",),
-        (*READ, "create", "patch", "delete"),
-        "Queue jobs with Kueue.",
-    ),
-    Grant(KUEUE, ("workloads/status",), ("patch",), "Give the quota of evicted and finished jobs back."),
-    Grant(KUEUE, ("localqueues",), FOLLOW, "Find the queue of a job, also one that is a namespace's default."),
-    Grant(
-        KUEUE,
-        ("clusterqueues",),
-        FOLLOW,
-        "Compare the placement of a job with its queue, and report how many workloads hold its quota.",
-        cluster_scoped=True,
-    ),
-    Grant(KUEUE, ("resourceflavors",), FOLLOW, "Send pods to the nodes of their flavor.", cluster_scoped=True),
-    Grant(KUEUE, ("workloadpriorityclasses",), ("get",), "Set the priority of queued jobs.", cluster_scoped=True),
-    Grant(VISIBILITY_GROUP, (f"localqueues/{PENDING_WORKLOADS}",), ("get",), "Report the position of queued jobs."),
-    Grant("scheduling.k8s.io", ("priorityclasses",), ("get",), "Set the priority of queued jobs.", cluster_scoped=True),
-    *scaling.GRANTS,
-    *(grant for kind in all_kinds() for grant in kind.grants),
-    *(grant for scheduler in all_gang_schedulers().values() for grant in scheduler.grants),
-)
 
 
 def add_options(parser: ArgumentParser) -> None:

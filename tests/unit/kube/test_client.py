@@ -7,7 +7,7 @@ import pytest
 
 from kubedl.kube import client as module
 from kubedl.kube.client import BUSY_TRIES, Client
-from kubedl.kube.credentials import Credentials, Token
+from kubedl.kube.credentials import Credentials
 from kubedl.kube.errors import (
     ApiError,
     ConflictError,
@@ -17,6 +17,7 @@ from kubedl.kube.errors import (
     UnknownOutcomeError,
 )
 from kubedl.kube.rate_limiter import RateLimiter
+from kubedl.kube.token_refresh import Token
 from kubedl.kube.types.core import NODES, PODS
 from kubedl.kube.types.meta import ObjectKey
 from tests.unit.kube.server import Script, answer, hang_up, status, stay_silent

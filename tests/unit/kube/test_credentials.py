@@ -16,9 +16,10 @@ from aiohttp.test_utils import RawTestServer
 
 from kubedl.kube import credentials as module
 from kubedl.kube.client import Client
-from kubedl.kube.credentials import Credentials, Token, from_kubeconfig, in_cluster, load
+from kubedl.kube.credentials import Credentials, from_kubeconfig, in_cluster, load
 from kubedl.kube.errors import UnauthorizedError, UnknownOutcomeError
 from kubedl.kube.kubeconfig import Choice, CredentialsError
+from kubedl.kube.token_refresh import Token
 from kubedl.kube.types.core import PODS
 from kubedl.kube.types.meta import ObjectKey
 from testbed.pki import Authority

@@ -11,9 +11,10 @@ import yaml
 
 from kubedl.kube.certificates import READ_AGAIN, TLSConfig
 from kubedl.kube.client import Client
-from kubedl.kube.credentials import Credentials, Token, from_kubeconfig, in_cluster
+from kubedl.kube.credentials import Credentials, from_kubeconfig, in_cluster
 from kubedl.kube.errors import UnauthorizedError, UnknownOutcomeError
 from kubedl.kube.tls import Certificates, client_context
+from kubedl.kube.token_refresh import Token
 from kubedl.kube.types.core import PODS
 from kubedl.kube.types.meta import ObjectKey
 from kubedl.oci.transport import Transport
