@@ -36,6 +36,17 @@ class Offer:
         return self.command.startswith(CHANGES) and not self.is_played
 
 
+def fresh_process(home: Path) -> dict[str, str]:
+    """The environment of a `kubedl` of this checkout that keeps what it caches in a directory."""
+    return {
+        **os.environ,
+        "PYTHONPATH": str(ROOT / "src"),
+        "PYTHONPYCACHEPREFIX": str(home / "pyc"),
+        "PYTHONDONTWRITEBYTECODE": "",
+        "XDG_CACHE_HOME": str(home / "cache"),
+    }
+
+
 @dataclass(frozen=True)
 class Shell:
     """A user's shell: `kubedl` and `kubectl` are on the PATH, and the current namespace is in the kubeconfig."""
@@ -46,11 +57,9 @@ class Shell:
     def run(self, offer: Offer) -> "subprocess.CompletedProcess[str]":
         """Run a command in the namespace of its object; an editor changes nothing."""
         environment = {
-            **os.environ,
+            **fresh_process(self.home),
             "PATH": f"{self._programs()}:{os.environ['PATH']}",
-            "PYTHONPATH": str(ROOT / "src"),
             "KUBECONFIG": str(self._kubeconfig(offer.namespace)),
-            "XDG_CACHE_HOME": str(self.home / "cache"),
             "EDITOR": "true",
         }
         return subprocess.run(

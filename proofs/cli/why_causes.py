@@ -6,7 +6,6 @@ line is JSON: how many were prepared, how many named right, and what became of t
 """
 
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -18,12 +17,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from devtools.lint_repo import ROOT
 from harness.drivers.operator_process import Operator, install_custom_resources
 from harness.scenarios.why_causes import SITUATIONS, Situation
 from harness.scenarios.why_objects import World
 from harness.scenarios.why_world import READER, prepared
-from proofs.cli.offered_commands import Offer, Shell, tried
+from proofs.cli.offered_commands import Offer, Shell, fresh_process, tried
 from testbed import cluster_lock
 from testbed.cluster import Cluster
 from testbed.errors import DeadlineError
@@ -39,17 +37,15 @@ class Asker:
     """Runs the command in fresh processes."""
 
     cluster: Cluster
-    cache: Path
+    home: Path  # where it keeps what it caches
 
     def why(self, situation: Situation, namespace: str, *more: str) -> tuple[dict[str, Any], float]:
         """The diagnosis, and milliseconds."""
         kind = {"pytorchjobs": "pytorch", "crons": "cron", "inferences": "inference"}[situation.kind]
         words = ["why", f"{kind}/{situation.object}", "-n", namespace, "--kubeconfig", str(self.cluster.kubeconfig)]
-        environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "XDG_CACHE_HOME": str(self.cache)}
-        environment |= {"PYTHONPYCACHEPREFIX": str(self.cache / "pyc"), "PYTHONDONTWRITEBYTECODE": ""}
         began = time.perf_counter()
         command = [sys.executable, "-m", "kubedl.entrypoints.command", *words, "-o", "json", *more]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, env=fresh_process(self.home), capture_output=True, text=True, check=False)
         passed = 1000 * (time.perf_counter() - began)
         if done.returncode not in (0, 3):
             raise RuntimeError(f"{situation.rule}: {done.stderr}")
@@ -66,11 +62,11 @@ def main() -> int:
     """Print the figures."""
     with (
         cluster_lock.borrowed(Cluster(chosen_index()), kwok=2) as cluster,
-        TemporaryDirectory() as cache,
+        TemporaryDirectory() as home,
     ):
         install_custom_resources(cluster)
         cluster.add_kueue()
-        asker = Asker(cluster, Path(cache))
+        asker = Asker(cluster, Path(home))
         with prepared(cluster) as world:
             with Operator(cluster):
                 for one in SITUATIONS:
@@ -108,7 +104,7 @@ def _asked(asker: Asker, world: World, situations: Sequence[Situation]) -> dict[
         "reader wrong": wrong,
         "median ms": round(statistics.median(times)),
         "slowest ms": round(max(times)),
-        **tried(Shell(asker.cluster, asker.cache), offers),
+        **tried(Shell(asker.cluster, asker.home), offers),
     }
 
 
