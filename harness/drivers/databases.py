@@ -210,9 +210,10 @@ class MariaDB(Database):
         self._end(signal.SIGTERM)
 
     def _create(self) -> None:
-        data = f"--datadir={self.directory / 'data'}"
+        # With a directory for temporary tables of its own, as below.
+        place = [f"--datadir={self.directory / 'data'}", f"--tmpdir={self.directory}"]
         as_user = ["--auth-root-authentication-method=socket", f"--auth-root-socket-user={_name()}"]
-        self._run("mariadb-install-db", "--no-defaults", data, *as_user, "--skip-test-db")
+        self._run("mariadb-install-db", "--no-defaults", *place, *as_user, "--skip-test-db")
 
     def _prepare(self) -> None:
         self.execute("CREATE USER kubedl@'%' IDENTIFIED BY 'kubedl'")
