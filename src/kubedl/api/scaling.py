@@ -1,5 +1,6 @@
 """ScaleIn and ScaleOut: change the size of an elastic job once, as objects with a result. Fields as in et-operator."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, ClassVar, Literal
 
@@ -128,6 +129,14 @@ class ScalerCondition(Record, frozen=True):
     last_transition_time: Annotated[datetime | None, Meta(description="The time when the status last changed.")] = None
 
 
+class ScaledReplicas(Record, frozen=True, omit_defaults=False):
+    """The pods of the role that was resized."""
+
+    active: Annotated[int, Meta(description="The number of pods that run and have not been told to go.")] = 0
+    succeeded: Annotated[int, Meta(description="The number of pods that have succeeded.")] = 0
+    failed: Annotated[int, Meta(description="The number of pods that have failed.")] = 0
+
+
 class ScalerStatus(Record, frozen=True):
     """The observed state of a scaler."""
 
@@ -136,6 +145,17 @@ class ScalerStatus(Record, frozen=True):
         tuple[ScalerCondition, ...],
         Meta(max_length=8, description="The steps so far, in order.", extra_json_schema=list_map("type")),
     ] = ()
+    replica_statuses: Annotated[
+        Mapping[str, ScaledReplicas],
+        Meta(description="The pods of the job when the scaler ended, by role: only the role that is resized."),
+    ] = {}
+    current_scaler: Annotated[
+        str,
+        Meta(
+            description="The scaler of the job whose turn it is, as kind:namespace/name: this one, or the one that it "
+            "waits for. Empty when it has ended."
+        ),
+    ] = ""
     start_time: Annotated[
         datetime | None, Meta(description="The time when the job had its new number of replicas.")
     ] = None

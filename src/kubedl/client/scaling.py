@@ -18,7 +18,9 @@ def count(job: Job) -> int:
 
 def is_in_place(job: Job) -> bool:
     """Return whether the job can be resized as it is, without being suspended: it is elastic, or has no pods."""
-    return bool(job.spec.get("elastic") or job.spec.get("suspend") or job.is_finished)
+    policy = job.spec.get("elasticPolicy") or {}  # of a PyTorchJob; without bounds its size is fixed
+    is_elastic = job.spec.get("elastic") or "minReplicas" in policy or "maxReplicas" in policy
+    return bool(is_elastic or job.spec.get("suspend") or job.is_finished)
 
 
 def change(job: Job, workers: int) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from kubedl.api.training import GROUP, VERSION, CleanPodPolicy, RestartScope, TrainingJob
-from kubedl.api.validation.elastic import elastic_rules
+from kubedl.api.validation.elastic import elastic_rules, may_differ
 from kubedl.api.validation.policies import network_rules
 from kubedl.api.validation.training import job_columns, job_rules, number_rules
 from kubedl.kube.types.meta import Resource
@@ -47,6 +47,7 @@ class Kind(ABC):
     port: ClassVar[int]
     host_network: ClassVar[bool] = False  # whether `environment` uses `Job.endpoint` and `Job.address` throughout
     elastic_role: ClassVar[str] = ""  # whose replicas may change while a job runs
+    elastic_fields: ClassVar[tuple[str, ...]] = ("elastic",)  # JSON names of spec fields, one of which says so
     resizes_in_place: ClassVar[bool] = False  # whether the others can stay then; all restart if not
     clean_pod_policy: ClassVar[CleanPodPolicy] = "Running"
     rules: ClassVar[tuple[Rule, ...]] = ()
@@ -112,9 +113,11 @@ class Kind(ABC):
         order = {role.name: [dependency.upstream for dependency in role.after] for role in self.roles}
         required = [role.name for role in self.roles if role.required]
         bounds = {role.name: role.at_most for role in self.roles if role.at_most is not None}
+        role, fields = self.elastic_role, self.elastic_fields
+        resized = may_differ(role, fields) if role else ""
         return (
-            *job_rules(place, list(order), container, order, self.container_field, self.elastic_role),
+            *job_rules(place, list(order), container, order, self.container_field, resized),
             *number_rules(place, required, bounds),
             *network_rules(self.host_network, self.kind),
-            *elastic_rules(place, self.elastic_role, self.kind, in_place=self.resizes_in_place),
+            *elastic_rules(place, role, self.kind, in_place=self.resizes_in_place, fields=fields),
         )

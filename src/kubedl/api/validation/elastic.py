@@ -1,20 +1,28 @@
 """CEL rules of `elastic`: sizes in their bounds, and nothing beside it that does not follow a changing size."""
 
+from collections.abc import Sequence
+
 from kubedl.schema.structural import Rule
 
 
-def elastic_rules(replicas_field: str, role: str, kind: str, *, in_place: bool) -> tuple[Rule, ...]:
-    """Return the rules of a kind whose `role` can be resized while a job runs; of any other kind if it is empty."""
+def elastic_rules(
+    replicas_field: str, role: str, kind: str, *, in_place: bool, fields: Sequence[str] = ("elastic",)
+) -> tuple[Rule, ...]:
+    """Return the rules of a kind whose `role` can be resized while a job runs; of any other kind if it is empty.
+
+    A job is elastic if it has one of the `fields`.
+    """
     if not role:
         message = f"{kind} cannot be resized while it runs; remove the field"
         return (Rule("!has(self.elastic)", message, field=".elastic", at="spec", reason="FieldValueForbidden"),)
     modes = () if in_place else (_restarts(kind),)
-    return (_order(), _bounds(replicas_field, role), _fixed(), *_alone(), *modes)
+    return (_order(), _bounds(replicas_field, role), *map(_fixed, fields), *_alone(fields), *modes)
 
 
-def may_differ(role: str) -> str:
+def may_differ(role: str, fields: Sequence[str] = ("elastic",)) -> str:
     """Return the condition under which the replicas of a role may change while the job runs."""
-    return f"has(self.elastic) && has(oldSelf.elastic) && role.lowerAscii() == '{role.lower()}'"
+    elastic = " || ".join(f"has(self.{field}) && has(oldSelf.{field})" for field in fields)
+    return f"({elastic}) && role.lowerAscii() == '{role.lower()}'"
 
 
 def _order() -> Rule:
@@ -49,20 +57,20 @@ def _restarts(kind: str) -> Rule:
     )
 
 
-def _fixed() -> Rule:
-    has, had = "has(self.elastic)", "has(oldSelf.elastic)"
+def _fixed(field: str) -> Rule:
+    has, had = f"has(self.{field})", f"has(oldSelf.{field})"
     return Rule(
-        f"self.suspend || oldSelf.suspend || {has} == {had} && (!{has} || self.elastic == oldSelf.elastic)",
+        f"self.suspend || oldSelf.suspend || {has} == {had} && (!{has} || self.{field} == oldSelf.{field})",
         "running pods know these bounds: suspend the job to change them",
-        field=".elastic",
+        field=f".{field}",
         at="spec",
         reason="FieldValueForbidden",
     )
 
 
-def _alone() -> tuple[Rule, ...]:
+def _alone(fields: Sequence[str]) -> tuple[Rule, ...]:
     """Rules of fields that fix the number of pods, or what they know of each other."""
-    policy = "self.schedulingPolicy"
+    policy, fixed = "self.schedulingPolicy", " && ".join(f"!has(self.{field})" for field in fields)
     gang = f"!has({policy}.minAvailable) && (!has({policy}.gangScheduler) || {policy}.gangScheduler in ['', 'none'])"
     cases = (
         (
@@ -75,7 +83,7 @@ def _alone() -> tuple[Rule, ...]:
     )
     return tuple(
         Rule(
-            f"!has(self.elastic) || !has(self{field}) || {holds}",
+            f"{fixed} || !has(self{field}) || {holds}",
             message,
             field=field,
             at="spec",

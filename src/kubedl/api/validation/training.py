@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 
 from kubedl.api.validation.addons import addon_rules
 from kubedl.api.validation.depends_on import Order, depends_on_rules
-from kubedl.api.validation.elastic import may_differ
 from kubedl.api.validation.policies import success_rule
 from kubedl.schema.crd import Column, Rule
 
@@ -30,13 +29,13 @@ def job_rules(
     container: str | None,
     order: Order = NO_ORDER,
     container_field: str = "",
-    elastic_role: str = "",
+    may_differ: str = "",
 ) -> tuple[Rule, ...]:
     """Return the rules of a kind with the roles in `spec.<replicas_field>` and the main container `container`.
 
     `order` is the default `dependsOn` of each role. The field must be bounded by `Meta(max_length=…)`. If `container`
-    is None, any container will do; `spec.<container_field>`, if given, names it and has a default. Replicas of
-    `elastic_role` may change while an elastic job runs.
+    is None, any container will do; `spec.<container_field>`, if given, names it and has a default. `may_differ`, if
+    given, is a condition under which the replicas of `role` may change while the job runs.
     """
     return (
         *_name_rules(replicas_field),
@@ -44,7 +43,7 @@ def job_rules(
         *_container_rules(replicas_field, container, container_field),
         *depends_on_rules(f"spec.{replicas_field}", roles, order),
         success_rule(replicas_field, roles),
-        _resize_rule(replicas_field, elastic_role),
+        _resize_rule(replicas_field, may_differ),
         *addon_rules(),
         _managed_by_rule(),
         *scheduling_rules("spec.schedulingPolicy"),
@@ -207,11 +206,11 @@ def _container_rules(replicas_field: str, container: str | None, container_field
     )
 
 
-def _resize_rule(replicas_field: str, elastic_role: str) -> Rule:
+def _resize_rule(replicas_field: str, may_differ: str) -> Rule:
     new, old = f"self.{replicas_field}", f"oldSelf.{replicas_field}"
     same = f"role in {old} && {new}[role].replicas == {old}[role].replicas"
-    if elastic_role:
-        same = f"role in {old} && ({new}[role].replicas == {old}[role].replicas || {may_differ(elastic_role)})"
+    if may_differ:
+        same = f"role in {old} && ({new}[role].replicas == {old}[role].replicas || {may_differ})"
     return Rule(
         f"self.suspend || oldSelf.suspend || size({new}) == size({old}) && {new}.all(role, {same})",
         "suspend the job to resize it",

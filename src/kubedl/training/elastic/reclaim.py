@@ -203,10 +203,11 @@ def _notice_message(builder: PlanBuilder, record: Reclaim) -> str:
         return f"a checkpoint is asked for before {'all replicas restart' if restarts_all else f'{who} are removed'}"
     when = f" at {record.taken_at:%Y-%m-%dT%H:%M:%SZ}" if record.taken_at is not None else ""
     if record.source == DISRUPTED:
-        verb = "is" if record.leader else "are"
+        verb, all_leave = "is" if record.leader else "are", record.leader or restarts_all
         if record.phase == "Left":
-            return f"{who} {verb} evicted from node {record.node}" + (": all replicas restart" if record.leader else "")
-        return f"{who} {verb} to be evicted from node {record.node}{when}: a checkpoint is asked for first"
+            return f"{who} {verb} evicted from node {record.node}" + (": all replicas restart" if all_leave else "")
+        asked = "a checkpoint is asked for first" + (", then all replicas restart" if all_leave else "")
+        return f"{who} {verb} to be evicted from node {record.node}{when}: {asked}"
     what = "all replicas restart, since the first one runs there" if record.leader else f"{who} leave it"
     if restarts_all and not record.leader:
         what = f"all replicas restart, since {who} leave it"

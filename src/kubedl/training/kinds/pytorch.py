@@ -6,17 +6,14 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from kubedl.api.elastic_policy import ElasticPolicy
 from kubedl.api.replica_spec import Dependency, ReplicaSpecs
 from kubedl.api.training import JobSpec, RestartScope, TrainingJob
+from kubedl.api.validation.elastic_policy import elastic_policy_rules
 from kubedl.schema.crd import Rule, Scale
 from kubedl.training.job import Job, Replica, Role
 from kubedl.training.kind import Done, Kind
-
-# How often torchrun starts its processes again by itself. It does so whenever a member leaves; more than a few times a
-# program that always fails should end its pod, so that the failure counts.
-RESTARTS_BY_TORCHRUN = "100"
-# Seconds: a rendezvous waits so long for the smallest size, and then for more members.
-RENDEZVOUS = "join_timeout=3600,last_call_timeout=5"
+from kubedl.training.policies import elastic_policy
 
 
 class PyTorchJobSpec(JobSpec, frozen=True, kw_only=True):
@@ -26,6 +23,13 @@ class PyTorchJobSpec(JobSpec, frozen=True, kw_only=True):
     nproc_per_node: Annotated[
         int, Meta(ge=1, le=1024, description="The number of processes that torchrun starts in each pod.")
     ] = 1
+    elastic_policy: Annotated[
+        ElasticPolicy | None,
+        Meta(
+            description="Resize the job while it runs, with the fields of Kubeflow's training-operator. `elastic` is "
+            "the field of this operator; a job has one of them."
+        ),
+    ] = None
 
 
 class PyTorchJob(TrainingJob, frozen=True):
@@ -51,6 +55,7 @@ class PyTorch(Kind):
     port = 23456
     host_network = True
     elastic_role = "Worker"
+    elastic_fields = ("elastic", "elasticPolicy")
     resizes_in_place = True
     clean_pod_policy = "None"
     rules = (
@@ -60,6 +65,7 @@ class PyTorch(Kind):
             at="spec.pytorchReplicaSpecs",
             reason="FieldValueForbidden",
         ),
+        *elastic_policy_rules("pytorchReplicaSpecs", "Worker", "Master"),
     )
     scale = Scale(
         ".spec.pytorchReplicaSpecs.Worker.replicas", ".status.replicaStatuses.Worker.active", ".status.elastic.selector"
@@ -68,9 +74,9 @@ class PyTorch(Kind):
     def environment(self, job: Job, replica: Replica) -> Mapping[str, str]:
         """RANK and WORLD_SIZE count pods; torchrun sets both again for each of its processes."""
         address, number = job.endpoint(job.leader, replica)
-        port, rank = str(number), str(job.rank(replica))
         if job.spec.elastic is not None and not self.restarts_to_resize(job):
-            return self._elastic_environment(job, replica, address, port)
+            return self._elastic_environment(job, replica, address, number)
+        port, rank = str(number), str(job.rank(replica))
         return {
             "MASTER_ADDR": address,
             "MASTER_PORT": port,
@@ -84,28 +90,28 @@ class PyTorch(Kind):
             "PET_MASTER_PORT": port,
         }
 
-    def _elastic_environment(self, job: Job, replica: Replica, address: str, port: str) -> Mapping[str, str]:
+    def _elastic_environment(self, job: Job, replica: Replica, address: str, port: int) -> Mapping[str, str]:
         """Nothing in it depends on the number of replicas: RANK and WORLD_SIZE come from torchrun alone.
 
         The agent of the first replica keeps the store of the rendezvous: that one is never removed by a resize, and the
-        loss of any replica restarts all of them. Each attempt of the job has a rendezvous of its own.
+        loss of any replica restarts all of them.
         """
         bounds, fixed = job.spec.elastic, job.size - job.count(self.elastic_role)
-        is_host = int(replica == job.leader)
+        attempt_id, is_host = f"{job.uid[:8]}-{job.resource.status.attempt}", replica == job.leader
         return {
             "MASTER_ADDR": address,
-            "MASTER_PORT": port,
+            "MASTER_PORT": str(port),
             "PYTHONUNBUFFERED": "1",
             "PET_NNODES": f"{bounds.min_replicas + fixed}:{bounds.max_replicas + fixed}",
             "PET_NPROC_PER_NODE": str(job.spec.nproc_per_node),
-            "PET_RDZV_BACKEND": "c10d",
-            "PET_RDZV_ENDPOINT": f"{address}:{port}",
-            "PET_RDZV_ID": f"{job.uid[:8]}-{job.resource.status.attempt}",
-            "PET_RDZV_CONF": f"is_host={is_host},{RENDEZVOUS}",
-            "PET_MAX_RESTARTS": RESTARTS_BY_TORCHRUN,
+            **elastic_policy.rendezvous(job.spec.elastic_policy, address, port, attempt_id, is_host=is_host),
             # Else processes would share the store of the rendezvous, with keys of earlier rounds.
             "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1",
         }
+
+    def job(self, resource: TrainingJob) -> Job:
+        """Move an elasticPolicy to where the engine reads it."""
+        return super().job(elastic_policy.understood(resource, self.elastic_role))
 
     def succeeded(self, job: Job, done: Done) -> bool:
         """The job succeeds when all replicas have."""

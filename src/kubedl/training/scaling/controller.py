@@ -29,7 +29,7 @@ from kubedl.training.kind import Kind
 from kubedl.training.scaling import scaler as steps
 from kubedl.training.scaling.plan import Observed, Plan, Resize, plan
 from kubedl.training.scaling.scaler import Scaler, Status
-from kubedl.training.scaling.sizing import Target
+from kubedl.training.scaling.sizing import Target, with_replicas
 
 BY_JOB = "job"  # index of scalers
 NOT_FILLED = 2.0  # seconds until caches that are being filled are checked again
@@ -139,7 +139,8 @@ class ScalerController:
             except TRANSIENT:
                 raise
             except ApiError as error:  # by a policy of the cluster
-                status = steps.failed(scaler, "ResizeRefused", error.message, now)
+                refused = steps.failed(scaler, "ResizeRefused", error.message, now)
+                status = with_replicas(refused, decided.resize.target)
         if status is not None:
             await self._write(key, scaler, status)
 

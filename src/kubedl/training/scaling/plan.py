@@ -9,14 +9,14 @@ the job twice.
 Scalers of one job take turns by creation time. One that has begun goes on, and one that has ended never runs again.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from kubedl.training.policies.failure_policy import has_succeeded
 from kubedl.training.replica_status import is_running
 from kubedl.training.scaling import scaler as steps
 from kubedl.training.scaling.scaler import Scaler, Status, listed
-from kubedl.training.scaling.sizing import Failure, Target, new_size
+from kubedl.training.scaling.sizing import Failure, Target, new_size, with_replicas
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ def plan(observed: Observed) -> Plan:
         return Plan()
     current, *others = waiting
     for other in others:
-        if not other.status.conditions:
-            return Plan(other, steps.created(other, f"waits for {current}", observed.now))
+        if not other.is_claimed and other.status.current_scaler != current.full_name:
+            return Plan(other, steps.waiting(other, current, observed.now))
     return _next(observed, current)
 
 
@@ -71,12 +71,18 @@ def _next(observed: Observed, scaler: Scaler) -> Plan:
         return _fail(scaler, Failure("ScriptNotSupported", message), now)
     found = _find(observed, scaler)
     if isinstance(found, Target):
-        if scaler.takes_back:
-            return _take_back(scaler, found, now)
-        return _begin(scaler, found, now) if scaler.status.start_time is None else _follow(scaler, found, now)
+        decided = _step(scaler, found, now)
+        counted = with_replicas(decided.status, found) if decided.status is not None else None
+        return replace(decided, status=counted)
     if not observed.inquired:
         return Plan(scaler, inquire=True)
     return _fail(scaler, found, now)
+
+
+def _step(scaler: Scaler, target: Target, now: datetime) -> Plan:
+    if scaler.takes_back:
+        return _take_back(scaler, target, now)
+    return _begin(scaler, target, now) if scaler.status.start_time is None else _follow(scaler, target, now)
 
 
 def _find(observed: Observed, scaler: Scaler) -> Target | Failure:

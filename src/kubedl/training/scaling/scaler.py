@@ -45,6 +45,11 @@ class Scaler:
         return f"{self.resource.kind} {self.body.metadata.name}"
 
     @property
+    def full_name(self) -> str:
+        """Return its kind, namespace and name, as et-operator writes it into statuses."""
+        return f"{self.resource.kind}:{self.body.metadata.namespace}/{self.body.metadata.name}"
+
+    @property
     def status(self) -> Status:
         """Return its status."""
         return self.body.status
@@ -97,17 +102,19 @@ class Scaler:
         return next((one for one in self.status.conditions if one.type == SCALING), None)
 
 
-def created(scaler: Scaler, message: str, now: datetime) -> Status:
-    """Return the status of a scaler that is known and has to wait."""
-    return _stepped(scaler.status, CREATED, _reason(scaler, CREATED), message, now)
+def waiting(scaler: Scaler, current: Scaler, now: datetime) -> Status:
+    """Return the status of a scaler that is known and has to wait for another one."""
+    status = _created(scaler, f"waits for {current}", now)
+    return msgspec.structs.replace(status, current_scaler=current.full_name)
 
 
 def claimed(scaler: Scaler, pods: tuple[str, ...], job: ObjectMeta, replicas: int, now: datetime) -> Status:
     """Return the status with the pods that come or go, and the version and size of the job that they are chosen for."""
-    status = scaler.status if scaler.status.conditions else created(scaler, "", now)
+    status = scaler.status if scaler.status.conditions else _created(scaler, "", now)
     message = f"{'adds' if scaler.adds else 'removes'} {listed(pods)}"
     status = msgspec.structs.replace(
         _stepped(status, SCALING, _reason(scaler, SCALING), message, now),
+        current_scaler=scaler.full_name,
         job_uid=job.uid,
         job_generation=job.generation,
         job_replicas=replicas,
@@ -150,11 +157,15 @@ def _reason(scaler: Scaler, step: Step) -> str:
     return (_OF_SCALE_OUT if scaler.adds else _OF_SCALE_IN)[step]
 
 
+def _created(scaler: Scaler, message: str, now: datetime) -> Status:
+    return _stepped(scaler.status, CREATED, _reason(scaler, CREATED), message, now)
+
+
 def _ended(scaler: Scaler, step: Step, reason: str, message: str, now: datetime) -> Status:
-    status = scaler.status if scaler.status.conditions else created(scaler, "", now)
+    status = scaler.status if scaler.status.conditions else _created(scaler, "", now)
     over = tuple(_over(one, now) if one.type == SCALING else one for one in status.conditions)
     status = _stepped(msgspec.structs.replace(status, conditions=over), step, reason, message, now)
-    return msgspec.structs.replace(status, completion_time=now)
+    return msgspec.structs.replace(status, current_scaler="", completion_time=now)
 
 
 def _over(condition: ScalerCondition, now: datetime) -> ScalerCondition:

@@ -1,13 +1,17 @@
-"""Which size a scaler gives its job, or why the job keeps its own. Pure."""
+"""Which size a scaler gives its job, or why the job keeps its own, and who is there in the end. Pure."""
 
 from dataclasses import dataclass
 
+import msgspec
+
 from kubedl.api.conditions import is_finished
-from kubedl.api.scaling import ScaleIn, ScaleOut
+from kubedl.api.scaling import ScaledReplicas, ScaleIn, ScaleOut
 from kubedl.kube.types.core import Pod
 from kubedl.training.job import Job, Replica
 from kubedl.training.kind import Kind
-from kubedl.training.scaling.scaler import listed
+from kubedl.training.policies.failure_policy import has_succeeded
+from kubedl.training.replica_status import is_running
+from kubedl.training.scaling.scaler import Status, listed
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,17 @@ class Target:
         """Return the names of the pods with the indexes from `first` to before `last`."""
         return tuple(self.job.pod_name(Replica(self.kind.elastic_role, index)) for index in range(first, last))
 
+    def counted(self) -> ScaledReplicas:
+        """Return how many pods of the elastic role there are, also of replicas that the job no longer has."""
+        elastic = self.job.spec.elastic
+        names = set(self.names(0, max(self.replicas, elastic.max_replicas if elastic is not None else 0)))
+        pods = [pod for pod in self.pods if pod.metadata.name in names]
+        return ScaledReplicas(
+            active=sum(map(is_running, pods)),
+            succeeded=sum(map(has_succeeded, pods)),
+            failed=sum(pod.status.phase == "Failed" for pod in pods),
+        )
+
 
 @dataclass(frozen=True)
 class Failure:
@@ -47,6 +62,13 @@ class Failure:
 
     reason: str
     message: str
+
+
+def with_replicas(status: Status, target: Target) -> Status:
+    """Return the status of a scaler that has ended with the pods that its job has then; any other as it is."""
+    if status.completion_time is None:
+        return status
+    return msgspec.structs.replace(status, replica_statuses={target.kind.elastic_role: target.counted()})
 
 
 def new_size(scaler: ScaleIn | ScaleOut, target: Target) -> int | Failure:

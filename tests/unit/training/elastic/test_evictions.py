@@ -67,7 +67,7 @@ def test_an_eviction_is_told_as_what_it_is() -> None:
     ]
     assert told(first, last.going(30))[0] == "replicas 2 of Worker are evicted from node spot"
     assert told(first.disrupted(), pod(job, "Worker", 2).on("spot").running()) == [
-        "the first replica is to be evicted from node safe: a checkpoint is asked for first"
+        "the first replica is to be evicted from node safe: a checkpoint is asked for first, then all replicas restart"
     ]
     assert told(first.disrupted().going(30), pod(job, "Worker", 2).on("spot").running())[0] == (
         "the first replica is evicted from node safe: all replicas restart"

@@ -107,6 +107,18 @@ def test_a_node_that_is_taken_restarts_all() -> None:
     assert [one.reason for one in left.events] == ["NodeReclaimed"]
 
 
+def test_an_eviction_restarts_all_and_says_so() -> None:
+    """Although the first replica stays where it is."""
+    job = elastic(3, size=3, members="0-2")
+    stay, evicted = pods(job, number=2), pod(job, "Worker", 2).on("spot").running().disrupted()
+    asked = decide(job, *stay, evicted)
+    first, then = "replicas 2 of Worker are to be evicted from node spot", "then all replicas restart"
+    assert [one.message for one in asked.events] == [f"{first}: a checkpoint is asked for first, {then}"]
+    gone = decide(job, *stay, evicted.going(30))
+    assert gone.events[0].message == "replicas 2 of Worker are evicted from node spot: all replicas restart"
+    assert (removed(gone), gone.status.attempt) == (["bert-worker-0", "bert-worker-1"], 1)
+
+
 def test_leaving_a_node_and_another_size_are_one_restart() -> None:
     job = elastic(2, size=3, members="0-2")
     there = pods(job, 2)

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from harness.fakes.api_server import DiedError, FakeClient, Harm, Server, with_metadata
-from kubedl.api.scaling import SCALE_INS, SCALE_OUTS
+from kubedl.api.scaling import SCALE_INS, SCALE_OUTS, ScaledReplicas
 from kubedl.kube.errors import ApiError, ConflictError, ForbiddenError, NotFoundError, UnknownOutcomeError
 from kubedl.kube.types.core import PODS, Pod
 from kubedl.kube.types.meta import ObjectKey, Resource
@@ -257,6 +257,7 @@ def test_a_refusal_of_the_api_server_is_reported(runner: asyncio.Runner) -> None
     [scaler] = stage.server.objects[SCALE_INS].values()
     last = scaler.status.conditions[-1]
     assert (last.type, last.reason, last.message) == ("ScaleFailed", "ResizeRefused", "too late in the evening")
+    assert scaler.status.replica_statuses == {"Worker": ScaledReplicas()}
 
 
 def test_the_operator_waits_for_caches_that_are_being_filled(runner: asyncio.Runner) -> None:

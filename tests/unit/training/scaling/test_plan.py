@@ -5,6 +5,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 
+from kubedl.api.scaling import ScaledReplicas
 from kubedl.training.kinds.pytorch import PyTorch
 from kubedl.training.scaling.plan import Observed, Plan, plan
 from kubedl.training.scaling.scaler import Scaler, listed
@@ -240,6 +241,42 @@ def test_scalers_of_a_job_take_turns_by_creation_time() -> None:
     done = replace(old, body=written(decide(old, job=elastic(6))).body)
     assert done.is_finished
     assert said(decide(written(waits), done, job=job))[0] == "Scaling"
+
+
+def test_a_scaler_names_the_one_whose_turn_it_is() -> None:
+    """Itself, or the one that it waits for, also when turns change; nobody when it has ended."""
+    job = elastic(4)
+    first, second, third = scale_out("z", created=1), scale_in("a", created=2), scale_in("b", created=3)
+    waits = written(decide(first, second, job=job))
+    assert waits.status.current_scaler == "ScaleOut:team/z"
+    turn = claimed(first, job)
+    assert turn.status.current_scaler == "ScaleOut:team/z"
+    also = written(decide(turn, waits, third, job=job))
+    assert also.body.metadata.name == "b"
+    assert decide(turn, waits, also, job=job).resize is not None
+    done = written(decide(begun(first, job, elastic(5, generation=2)), job=elastic(5).said("Failed")))
+    assert done.status.current_scaler == ""
+    moved = decide(done, waits, also, job=job)
+    assert (moved.scaler, said(moved)[2]) == (also, "waits for ScaleIn a")
+    assert written(moved).status.current_scaler == "ScaleIn:team/a"
+    assert decide(done, waits, written(moved), job=job).scaler == waits
+
+
+def test_a_scaler_that_has_ended_says_which_pods_there_are() -> None:
+    """Of the role that is resized, and only then."""
+    job, smaller = elastic(4).master(), elastic(3, generation=2).master()
+    there = [pod(job, "Master").running(), *running(job, 0), pod(job, "Worker", 1).failed(1)]
+    there += [pod(job, "Worker", 2).succeeded(), pod(job, "Worker", 3).running().going(100)]
+    scaler = begun(scale_in(timeout=1), job, smaller)
+    assert (scaler.status.replica_statuses, decide(scaler, job=smaller, pods=there).status) == ({}, None)
+    late = decide(scaler, job=smaller, pods=there, now=1000)
+    assert said(late)[:2] == ("ScaleFailed", "ScalingInFailed")
+    assert written(late).status.replica_statuses == {"Worker": ScaledReplicas(active=1, succeeded=1, failed=1)}
+    left = decide(scaler, job=smaller, pods=[*there[:4], *running(job, 3)], now=1000)
+    assert written(left).status.replica_statuses["Worker"].active == 2
+    done = decide(scaler, job=smaller, pods=running(job, 0, 1, 2))
+    assert written(done).status.replica_statuses == {"Worker": ScaledReplicas(active=3)}
+    assert written(decide(scale_in())).status.replica_statuses == {}
 
 
 def test_a_scaler_that_is_being_deleted_has_no_turn() -> None:
