@@ -178,7 +178,8 @@ class JobSpec(Record, frozen=True):
             Elastic,
             Meta(
                 description="Resize the job while it runs: replicas of the role Worker may be edited between these "
-                "bounds, and pods are added or removed without a restart of the others. PyTorchJob with torchrun only."
+                "bounds. With torchrun pods are added or removed without a restart of the others; see resize. "
+                "PyTorchJob and JAXJob only."
             ),
         ]
         | None
