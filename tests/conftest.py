@@ -2,7 +2,9 @@
 
 import asyncio
 import gc
+from collections.abc import Generator
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.hypothesis_settings import tried
@@ -19,7 +21,14 @@ settings.register_profile("any machine", tried(daily=50), deadline=None, suppres
 settings.load_profile("any machine")
 
 
-def pytest_collection_finish() -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
     """Modules and tests live until the end: the garbage collector need not look at them again and again."""
-    gc.collect()
-    gc.freeze()
+    gc.disable()
+    try:
+        result = yield
+        gc.collect()
+        gc.freeze()
+    finally:
+        gc.enable()
+    return result

@@ -174,16 +174,23 @@ SMALL = ("no-gate", "delete-by-name", "status-always-written")  # enough for CI:
 
 
 def edited_copy(name: str, edits: Iterable[Edit], directory: Path) -> Path:
-    """A copy of the source with the edits in it. One that no longer fits is an error that says whose it is."""
+    """A copy of the source with the edits in it."""
     source = directory / "src"
     shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("__pycache__"))
+    for file, text in edited_files(name, edits).items():
+        (source / file).write_text(text)
+    return source
+
+
+def edited_files(name: str, edits: Iterable[Edit]) -> dict[str, str]:
+    """The files with edits, and their text then. An edit that no longer fits is an error that says whose it is."""
+    texts: dict[str, str] = {}
     for edit in edits:
-        file = source / edit.file
-        text = file.read_text()
+        text = texts.get(edit.file) or (ROOT / "src" / edit.file).read_text()
         if text.count(edit.old) != 1:
             raise SystemExit(f"{name}: {edit.file} has {edit.old!r} {text.count(edit.old)} times; bring it up to date")
-        file.write_text(text.replace(edit.old, edit.new))
-    return source
+        texts[edit.file] = text.replace(edit.old, edit.new)
+    return texts
 
 
 def judged(chosen: Break) -> bool:

@@ -11,13 +11,13 @@ import pytest
 
 from kubedl.client import NotFound, TrainingClient, Unreachable
 from kubedl.history.engine import create_engine, parse_url
-from kubedl.history.migrate import migrate
 from kubedl.history.sink import Epoch
 from kubedl.history.sinks.database import DatabaseSink
 from kubedl.why import bundle, report
 from kubedl.why.judging import judge
 from kubedl.why.rules import ALL
 from tests.history.builders import NOW, job, job_row, moment, pod, pod_row
+from tests.history_file import tables
 from tests.unit.cli.conftest import Run, run  # noqa: F401 - a fixture
 from tests.unit.client.api_server import ApiServer
 
@@ -28,9 +28,11 @@ Record = Callable[..., None]
 @pytest.fixture
 def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Record:
     """Writes a deleted job and its pods into the history."""
-    url = f"sqlite:///{tmp_path / 'history.db'}"
+    file = tmp_path / "history.db"
+    file.write_bytes(tables())
+    url = f"sqlite:///{file}"
     monkeypatch.setenv("KUBEDL_HISTORY_DATABASE", url)
-    asyncio.run(_write(url, [], create=True))
+    asyncio.run(_write(url, []))
 
     def record(state: str, *conditions: dict[str, str], pods: Any = (), **spec: Any) -> None:  # noqa: ANN401
         finished: dict[str, Any] = {"completionTime": moment(ENDED)} if state in ("Succeeded", "Failed") else {}
@@ -42,10 +44,8 @@ def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Record:
     return record
 
 
-async def _write(url: str, objects: list[dict[str, Any]], *, create: bool = False) -> None:
+async def _write(url: str, objects: list[dict[str, Any]]) -> None:
     engine = create_engine(parse_url(url))
-    if create:
-        await migrate(engine)
     sink = DatabaseSink(engine, "kubedl")
     await sink.claim(Epoch("lease", 0, "me"))
     if objects:

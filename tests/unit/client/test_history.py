@@ -2,7 +2,9 @@
 
 import asyncio
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -10,11 +12,11 @@ from kubedl.client import Invalid, KubedlError, NotFound, TrainingClient, Unreac
 from kubedl.client.history_database import HistoryDatabase
 from kubedl.client.history_operations import HistoryOperations, here
 from kubedl.history.engine import create_engine, parse_url
-from kubedl.history.migrate import migrate
 from kubedl.history.receipts import Receipts
 from kubedl.history.sink import Epoch
 from kubedl.history.sinks.database import DatabaseSink
 from tests.history.builders import job, job_row, moment, pod, pod_row
+from tests.history_file import tables
 
 CLUSTER = "test"
 LONG_AGO = datetime.now(UTC) - timedelta(days=10)
@@ -23,16 +25,26 @@ LONG_AGO = datetime.now(UTC) - timedelta(days=10)
 @pytest.fixture
 def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A history with a job that runs, one that failed and was deleted, and one of another team."""
-    url = f"sqlite:///{tmp_path / 'history.db'}"
-    asyncio.run(_filled(url))
+    file = tmp_path / "history.db"
+    file.write_bytes(_filled())
+    url = f"sqlite:///{file}"
     monkeypatch.setenv("KUBEDL_HISTORY_DATABASE", url)
     monkeypatch.setenv("KUBEDL_HISTORY_CLUSTER", CLUSTER)
     return url
 
 
-async def _filled(url: str) -> None:
+@cache
+def _filled() -> bytes:
+    """Made once; every test has a copy."""
+    with TemporaryDirectory() as directory:
+        file = Path(directory, "history.db")
+        file.write_bytes(tables())
+        asyncio.run(_fill(f"sqlite:///{file}"))
+        return file.read_bytes()
+
+
+async def _fill(url: str) -> None:
     engine = create_engine(parse_url(url))
-    await migrate(engine)
     sink = DatabaseSink(engine, CLUSTER)
     await sink.claim(Epoch("lease", 0, "me"))
     ended = moment(LONG_AGO + timedelta(minutes=9))

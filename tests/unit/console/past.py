@@ -9,12 +9,12 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from harness.drivers.databases import create_tables
 from harness.drivers.recorded_past import PastJob, record
 from kubedl.console.history_reader import HistoryReader
 from kubedl.console.history_source import History
 from kubedl.history.engine import create_engine, parse_url
 from kubedl.history.price_book import PriceBook, PriceEntry
+from tests.history_file import tables
 from tests.unit.console.world import NOW, World
 
 CLUSTER = "prod-1"
@@ -52,14 +52,6 @@ class Past:
 
 
 @cache
-def _tables() -> bytes:
-    """A database without rows. Migrations take a second, so they run once."""
-    with TemporaryDirectory() as directory:
-        create_tables(f"sqlite:///{directory}/history.db")
-        return Path(directory, "history.db").read_bytes()
-
-
-@cache
 def _file(jobs: tuple[PastJob, ...]) -> bytes:
     """A database with these jobs."""
 
@@ -70,7 +62,7 @@ def _file(jobs: tuple[PastJob, ...]) -> bytes:
 
     with TemporaryDirectory() as directory:
         file = Path(directory, "history.db")
-        file.write_bytes(_tables())
+        file.write_bytes(tables())
         asyncio.run(fill(f"sqlite:///{file}"))
         return file.read_bytes()
 

@@ -57,11 +57,11 @@ def connect(fake: FakeRegistry, clock: Clock) -> Iterator[Connect]:
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
-    """A small model with a file of its own size in a directory."""
+    """A small model with a file in a directory that is just large enough for a layer of its own."""
     root = tmp_path / "model"
     (root / "variables").mkdir(parents=True)
     (root / "saved_model.pb").write_bytes(b"graph" * 1000)
-    (root / "variables" / "weights").write_bytes(bytes(range(256)) * 40_000)
+    (root / "variables" / "weights").write_bytes(bytes(range(256)) * 16_400)
     return root
 
 

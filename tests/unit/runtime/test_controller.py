@@ -25,7 +25,7 @@ from kubedl.runtime.writer import Writer
 from tests.unit.runtime.background import running
 from tests.unit.runtime.fake_server import NAMESPACE, Server
 
-pytestmark = [pytest.mark.looptime, pytest.mark.usefixtures("logs")]
+pytestmark = [pytest.mark.looptime(noop_cycles=0), pytest.mark.usefixtures("logs")]
 
 A, B = ObjectKey(NAMESPACE, "a"), ObjectKey(NAMESPACE, "b")
 OPEN = Expectations({})

@@ -19,7 +19,7 @@ from tests.unit.runtime.fake_server import Server
 if TYPE_CHECKING:
     from kubedl.kube.client import Client
 
-pytestmark = pytest.mark.looptime
+pytestmark = pytest.mark.looptime(noop_cycles=0)
 
 DATASETS = Resource(Pod, "Dataset", "datasets", "v1alpha1", "data.fluid.io")
 RUNTIMES = Resource(Pod, "Runtime", "runtimes", "v1alpha1", "data.fluid.io")

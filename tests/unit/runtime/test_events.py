@@ -22,7 +22,7 @@ from kubedl.kube.types.meta import ObjectKey
 from kubedl.runtime.events import BURST, LONGEST, REFILL_SECONDS, TRIES, WAITING, EventRecorder, ObjectReference
 
 JOB = ObjectReference("training.kubedl.io/v1alpha1", "TFJob", "team", "job", "uid-1")
-pytestmark = pytest.mark.looptime
+pytestmark = pytest.mark.looptime(noop_cycles=0)
 
 
 class Events(Client):

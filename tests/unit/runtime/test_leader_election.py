@@ -141,7 +141,7 @@ def leases() -> Leases:
     return Leases()
 
 
-@pytest.mark.looptime(end=2000)
+@pytest.mark.looptime(end=2000, noop_cycles=0)
 class TestVirtualTime:
     """All that needs no clock of the machine."""
 

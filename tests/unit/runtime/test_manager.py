@@ -15,7 +15,7 @@ from tests.unit.runtime.background import running
 from tests.unit.runtime.fake_server import Server
 from tests.unit.runtime.store_view import held
 
-pytestmark = [pytest.mark.looptime, pytest.mark.usefixtures("logs")]
+pytestmark = [pytest.mark.looptime(noop_cycles=0), pytest.mark.usefixtures("logs")]
 
 
 class Worker:

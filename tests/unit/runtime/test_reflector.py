@@ -13,7 +13,7 @@ from tests.unit.runtime.background import running
 from tests.unit.runtime.fake_server import Server
 from tests.unit.runtime.store_view import held, lose_history, starts
 
-pytestmark = [pytest.mark.looptime, pytest.mark.usefixtures("logs")]
+pytestmark = [pytest.mark.looptime(noop_cycles=0), pytest.mark.usefixtures("logs")]
 
 HALF_OPEN = 75  # seconds, the most that a silent watch may go unnoticed
 RECOVERY = 5  # seconds, the most that it may take to list again when history is gone

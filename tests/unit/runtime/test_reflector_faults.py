@@ -23,7 +23,7 @@ from tests.unit.runtime.background import running
 from tests.unit.runtime.fake_server import NAMESPACE, Server
 from tests.unit.runtime.store_view import held, lose_history, starts
 
-pytestmark = [pytest.mark.looptime, pytest.mark.usefixtures("logs")]
+pytestmark = [pytest.mark.looptime(noop_cycles=0), pytest.mark.usefixtures("logs")]
 
 Logs = list[dict[str, object]]
 

@@ -15,7 +15,7 @@ from kubedl.runtime.workqueue import FIRST_BACKOFF, LONGEST_BACKOFF, WorkQueue
 from tests.hypothesis_settings import tried
 
 A, B, C = (ObjectKey("team", name) for name in "abc")
-pytestmark = pytest.mark.looptime
+pytestmark = pytest.mark.looptime(noop_cycles=0)
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from tests.hypothesis_settings import tried
 from tests.unit.runtime.fake_server import NAMESPACE, Server
 from tests.unit.runtime.fake_watch import Body
 
-pytestmark = pytest.mark.looptime
+pytestmark = pytest.mark.looptime(noop_cycles=0)
 
 OWNER = Pod(metadata=ObjectMeta(name="job", namespace=NAMESPACE, uid="uid-of-job"))
 

@@ -17,6 +17,8 @@ from kubedl.runtime.store import OwnerKey
 from kubedl.training.kind import Kind
 from kubedl.training.planner import plan
 from kubedl.training.policies.clean_pod_policy import is_cleaned
+from proofs.seed import seed
+from tests import sampling
 from tests.training_builders import NOW
 from tests.unit.training.api_model import ApiModel, Crash, Harm
 from tests.unit.training.invariants import Judge, owner
@@ -30,6 +32,7 @@ HARMS: tuple[Harm, ...] = ("crash before", "crash after", "lost before", "lost a
 SPOILED = ("", "x", "0", "1", "7", "9" * 63)  # the label of an attempt
 ENOUGH = 600  # rounds to come to rest; the longest seen took about a hundred
 
+Fate = tuple[int, Harm]  # which of all writes of all operators, and what befalls it
 Step = tuple[str, int, int]  # what happens, and two numbers that choose to whom and how
 
 
@@ -40,7 +43,7 @@ class Simulation:
     kind: Kind
     made: TrainingJob
     runner: asyncio.Runner
-    fate: tuple[int, Harm] | None = None  # what befalls which of all writes of all operators
+    fate: Fate | None = None
     writes: int = 0
 
     def __post_init__(self) -> None:
@@ -228,7 +231,7 @@ MOVES: dict[str, Callable[[World, int, int], Any]] = {
 }
 
 
-def run(kind: Kind, made: TrainingJob, schedule: Sequence[Step], fate: tuple[int, Harm] | None = None) -> Simulation:
+def run(kind: Kind, made: TrainingJob, schedule: Sequence[Step], fate: Fate | None = None) -> Simulation:
     """Play a schedule to its end; raises AssertionError when anything is wrong."""
     with asyncio.Runner() as runner:
         simulation = Simulation(kind, made, runner, fate)
@@ -237,3 +240,13 @@ def run(kind: Kind, made: TrainingJob, schedule: Sequence[Step], fate: tuple[int
         simulation.settle()
     simulation.check_end()
     return simulation
+
+
+def fates(undisturbed: Simulation, rule: str, harms: Sequence[Harm] = HARMS[1:]) -> Sequence[Fate]:
+    """Harms for a third of a life's writes; in a proof every harm for every write.
+
+    "Before" a write is left out: it is "after" the one before it.
+    """
+    print(f"SEED={seed()}")  # shown with a failure
+    every = [(write, harm) for write in range(undisturbed.writes) for harm in harms]
+    return sampling.some_of(every, -(-undisturbed.writes // 3), rule)

@@ -41,7 +41,7 @@ def read_job(kind: Kind, data: st.DataObject) -> Any:  # noqa: ANN401 - a job of
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(data=st.data(), since=st.datetimes(timezones=st.just(NOW.tzinfo)))
-@tried(25)
+@tried(10)
 def test_planning_raises_nothing(kind: Kind, data: st.DataObject, since: datetime) -> None:
     """And what it plans can be done: a status that can be written, moments that are yet to come."""
     pods = read_pods(kind, data)
@@ -66,7 +66,7 @@ def test_planning_raises_nothing(kind: Kind, data: st.DataObject, since: datetim
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(data=st.data())
-@tried(20)
+@tried(8)
 def test_a_poisoned_job_comes_to_rest_and_costs_nobody_else(kind: Kind, data: st.DataObject) -> None:
     """Through rendering and writing: it is not tried for ever, no error is ours, and a neighbour gets its pods."""
     api = ApiModel(NOW)

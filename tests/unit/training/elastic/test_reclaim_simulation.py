@@ -7,11 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubedl.api.elastic import ReclaimCounts
-from proofs.seed import seed
-from tests import sampling
 from tests.hypothesis_settings import tried
 from tests.training_builders import JobBuilder, torch_job
-from tests.unit.training.simulation import DEEDS, HARMS, MOVES, Simulation, Step, run
+from tests.unit.training.simulation import DEEDS, MOVES, Simulation, Step, fates, run
 
 BOUNDS = {"minReplicas": 1, "maxReplicas": 3, "checkpoint": {"timeoutSeconds": 20}}
 ELASTIC = torch_job().with_spec(elastic=BOUNDS)
@@ -65,15 +63,12 @@ LIVES: dict[str, list[Step]] = {
 @pytest.mark.parametrize("builder", [ELASTIC, RESTARTING], ids=["in place", "restart"])
 @pytest.mark.parametrize("name", LIVES)
 def test_killed_at_any_write_it_ends_the_same(name: str, builder: JobBuilder) -> None:
-    """Every write of a reclaim, and ways in which it can go wrong."""
-    print(f"SEED={seed()}")  # shown with a failure
+    """Writes of a reclaim, and ways in which it can go wrong."""
     job, schedule = builder.workers(3).build(), LIVES[name]
     undisturbed = run(ELASTIC.kind, job, schedule)
     assert undisturbed.writes > 4
-    for number in range(undisturbed.writes):
-        for harm in sampling.one_of(HARMS[1:], f"{name} {number}"):
-            disturbed = run(ELASTIC.kind, job, schedule, (number, harm))
-            assert outcome(disturbed) == outcome(undisturbed), f"{harm} at write {number}"
+    for fate in fates(undisturbed, f"{name} {job.spec.elastic}"):
+        assert outcome(run(ELASTIC.kind, job, schedule, fate)) == outcome(undisturbed), fate
 
 
 def test_a_reclaim_is_one_checkpoint_and_the_others_stay() -> None:
