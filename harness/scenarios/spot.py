@@ -11,9 +11,9 @@ POOLS = [SPOT, ON_DEMAND]
 @scenario
 def spot_falls_back_to_on_demand(world: ScenarioDriver) -> None:
     """There is no spot node, so both workers wait, and go to an on-demand node. There they stay."""
+    job = spot_job(world, "fallen", maxWaitSeconds=1)
+    job.until_pods(worker_0=1, worker_1=1)
     with pool_node(world.watcher.connection, ON_DEMAND, world.namespace) as node:
-        job = spot_job(world, "fallen", maxWaitSeconds=1)
-        job.until_pods(worker_0=1, worker_1=1)
         until_placed(job, node, "worker-0", "worker-1")
         job.run("worker-0", "worker-1")
         job.until_status(state="Running")
@@ -28,11 +28,12 @@ def spot_falls_back_to_on_demand(world: ScenarioDriver) -> None:
 @scenario
 def spot_succeeds_without_those_that_have_no_node(world: ScenarioDriver) -> None:
     """The first worker trains alone on an on-demand node, and the second never gets one."""
+    job = spot_job(world, "alone", minOnDemand=1)
+    until_condition(job, "WaitingForSpot")
     with pool_node(world.watcher.connection, ON_DEMAND, world.namespace) as node:
-        job = spot_job(world, "alone", minOnDemand=1)
-        job.until_pods(worker_0=0, worker_1=0)
         until_placed(job, node, "worker-0")
         job.run("worker-0")
+        until_condition(job, "Shrunk")
         job.until_status(state="Running")
         job.succeed("worker-0")
         job.until_status(state="Succeeded")
@@ -86,3 +87,12 @@ def until_placed(job: Job, node: str, *pods: str) -> None:
 def until_spot(job: Job, **fields: object) -> None:
     """Wait until the status says so about the pools."""
     job.until(f"pools with {fields}", lambda: fields.items() <= job.status().get("spot", {}).items())
+
+
+def until_condition(job: Job, kind: str) -> None:
+    """Wait until a condition holds."""
+
+    def holds() -> bool:
+        return any(one["type"] == kind and one["status"] == "True" for one in job.status().get("conditions", ()))
+
+    job.until(f"the condition {kind}", holds)

@@ -62,7 +62,7 @@ def choose(situation: Situation) -> Choice:
         reason=reason,
         conditions=_conditions(situation, seen, decided),
         may_move=_may_move(terms, seen, decided, mode),
-        projected_end=decided.projected_end,
+        projected_end=decided.projected_end if terms.deadline is not None else None,
         next_look=decided.next_look,
     )
 

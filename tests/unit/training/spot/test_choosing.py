@@ -70,6 +70,7 @@ def test_without_a_deadline_only_a_long_wait_asks_for_on_demand_which_stays() ->
     assert choose(at(1, 0, terms=free, waiting_since=HOUR - 599)).mode is Mode.SPOT
     choice = choose(at(1, 0, terms=free, waiting_since=HOUR - 600))
     assert (choice.mode, choice.on_demand, choice.reason) == (Mode.ON_DEMAND, 4, Reason.WAITED_TOO_LONG)
+    assert choose(at(1, 0, terms=free, spot_members=4, training=4)).projected_end is None
     assert choose(at(2, 0, Mode.ON_DEMAND, free, on_demand_members=4, training=4)).mode is Mode.ON_DEMAND
 
 
