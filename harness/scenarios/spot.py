@@ -77,11 +77,7 @@ def spot_job(world: ScenarioDriver, name: str, **spot: object) -> Job:
 
 def until_placed(job: Job, node: str, *pods: str) -> None:
     """Wait until the scheduler has sent these pods to a node."""
-
-    def placed() -> bool:
-        return all(job.pod(pod)["spec"].get("nodeName") == node for pod in pods)
-
-    job.until(f"{pods} to be on {node}", placed)
+    job.until(f"{pods} to be on {node}", lambda: all(job.node(pod) == node for pod in pods))
 
 
 def until_spot(job: Job, **fields: object) -> None:
