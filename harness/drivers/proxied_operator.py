@@ -9,6 +9,7 @@ from typing import Self
 from harness.drivers.environment import Stage
 from harness.drivers.forkserver import Child
 from harness.drivers.operator_process import USER, kubeconfig_of, kubeconfig_through
+from harness.fakes.pools import pools_flag
 from testbed.cluster import Cluster
 from testbed.errors import TestbedError
 from testbed.faultproxy import FaultProxy
@@ -17,7 +18,7 @@ from testbed.processes import last_words
 
 STOP_DEADLINE = 30.0
 # What scenarios ask for, and administrators must allow.
-ALLOWED = ("--efs-file-systems=fs-1", "--cache-host-paths=/var/cache")
+ALLOWED = ("--efs-file-systems=fs-1", "--cache-host-paths=/var/cache", pools_flag())
 TAIL = 30
 WRITES = frozenset({"create", "update", "patch", "delete", "deletecollection"})
 

@@ -16,6 +16,7 @@ from testbed.api import Object
 MOMENTS = frozenset(
     {"lastTransitionTime", "startTime", "completionTime", "lastUsedTime", "finishTime", "since", "stepSince"}
     | {"seenAt", "takenAt", "requestedAt", "confirmedAt", "leftAt", "endedAt"}
+    | {"startedAt", "movedAt", "waitingSince", "untrustedSince", "measuredAt", "projectedEnd", "at"}
     | {"lastScheduleTime", "nextScheduleTime", "created", "finished", "lastUpdateTime", "lastReconcileTime"}
 )
 # Of the last failure: what was seen of it depends on when an operator looked, which is later after a crash.

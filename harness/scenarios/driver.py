@@ -171,6 +171,12 @@ class Job:
         found = self._own("pods").get(f"{self._name}-{pod}")
         return found["metadata"]["uid"] if found is not None and "deletionTimestamp" not in found["metadata"] else None
 
+    def node(self, pod: str) -> str:
+        """The node of a pod that stays; empty if there is none."""
+        found = self._own("pods").get(f"{self._name}-{pod}", {})
+        is_leaving = "deletionTimestamp" in found.get("metadata", {})
+        return "" if is_leaving else str(found.get("spec", {}).get("nodeName", ""))
+
     def has_service(self, name: str) -> bool:
         """Whether there is a Service of the job's with that name."""
         return f"{self._name}-{name}" in self._own("services")

@@ -17,6 +17,7 @@ from kubedl.serving.rollout import promql
 from kubedl.serving.routing import GatewayRef
 from kubedl.training.elastic.notices import Source
 from kubedl.training.host_network.ports import PortRange
+from kubedl.training.spot.pools import Pool
 from testbed.errors import TestbedError
 from tests.chart.rendered import arguments, the
 
@@ -41,6 +42,10 @@ SAMPLES: dict[str, tuple[Any, Any]] = {
     "hostnetworkPortRange": ("7000-7099", PortRange(7000, 7099)),
     "gangReleaseSeconds": (900, 900.0),
     "reclaimNotices": ("condition:Gone=7", (Source("Gone", is_condition=True, window=timedelta(seconds=7)),)),
+    "pools": (
+        '[{"name": "a", "nodeSelector": {"x/b": "c"}}]',
+        (Pool(name="a", node_selector={"x/b": "c"}),),
+    ),
     "packerImage": ("hub:5000/packer@sha256:0", "hub:5000/packer@sha256:0"),
     "packerPullSecrets": ("hub,mirror.example", ("hub", "mirror.example")),
     "gateway": ("infra/public/https", GatewayRef("public", "infra", "https")),
@@ -117,6 +122,7 @@ def test_one_namespace_is_an_option_too(helm: Helm) -> None:
         ({"efsFileSystems": "arn:aws:1"}, "/operator/efsFileSystems'"),
         ({"cacheHostPaths": "data"}, "/operator/cacheHostPaths'"),
         ({"reclaimNotices": ""}, "/operator/reclaimNotices'"),
+        ({"pools": "spot"}, "/operator/pools'"),
         ({"packerPullSecrets": "Hub"}, "/operator/packerPullSecrets'"),
         ({"leaseSeconds": 10}, "less than leaseSeconds"),
         ({"leaseRetrySeconds": 5}, "more than twice leaseRetrySeconds"),

@@ -15,6 +15,7 @@ from kubedl.api.cron import CronPolicy
 from kubedl.api.elastic import Elastic, ElasticStatus
 from kubedl.api.model import ModelOutput
 from kubedl.api.placement import Placement
+from kubedl.api.spot import Spot, SpotStatus
 from kubedl.api.training_addons import CodeSource, TensorBoard
 from kubedl.api.training_failure import LastFailure
 from kubedl.kube.types.meta import ObjectKey, ObjectMeta, Record
@@ -184,6 +185,16 @@ class JobSpec(Record, frozen=True):
         ]
         | None
     ) = None
+    spot: (
+        Annotated[
+            Spot,
+            Meta(
+                description="Train on spot nodes, with on-demand nodes as far as a deadline or a limit of waiting asks "
+                "for them. Pools are configured at the operator (--pools). PyTorchJob with elastic only."
+            ),
+        ]
+        | None
+    ) = None
     cache_backend: (
         Annotated[
             CacheBackendSpec,
@@ -268,6 +279,7 @@ class JobStatus(Record, frozen=True):
     elastic: Annotated[
         ElasticStatus | None, Meta(description="Who trains, if the job can be resized while it runs.")
     ] = None
+    spot: Annotated[SpotStatus | None, Meta(description="Which pools replicas belong to, and why.")] = None
     code_revision: Annotated[str, Meta(description="The git commit that all replicas run, if codeSource is set.")] = ""
     observed_generation: Annotated[int, Meta(description="The generation of the spec that this status describes.")] = 0
 

@@ -71,6 +71,7 @@ class JobController:
         self._nodes = NodeView(informers.nodes, settings)
         self._waiting_memory = WaitingMemory()
         self._asker = informers.asker
+        self._reports = informers.reports
         self._terminating_pods: OrderedDict[str, None] = OrderedDict()  # uids of pods that were deleted while they ran
         self._backoff = CreationBackoff()
         self._gang_retries = GangRetries()
@@ -153,6 +154,7 @@ class JobController:
             outage=self._nodes.outage(now) if lost else None,
             notices=self._nodes.notices(leaving.places(job, pods)),
             confirmed=self._asker.confirmed(resource.metadata.uid),
+            progress=self._reports.heard(resource.metadata.uid),
             heard=self._waiting_memory.kubelet_event(resource.metadata.uid),
             message_written_at=self._waiting_memory.message_changed_at(resource.metadata.uid),
         )
@@ -174,6 +176,7 @@ class JobController:
         if old is not None and (new is None or new.metadata.uid != old.metadata.uid):
             self._waiting_memory.forget(old.metadata.uid)
             self._asker.forget(old.metadata.uid)
+            self._reports.forget(old.metadata.uid)
 
     def pod_changed(self, old: Pod | None, new: Pod | None) -> None:
         """Remember pods that were deleted while they ran: the last state of one that ends at once does not show it.
@@ -197,6 +200,10 @@ class JobController:
             self._asker.ask(uid, decided.ask)
         else:
             self._asker.forget(uid)
+        if decided.report is not None:
+            self._reports.ask(uid, decided.report)
+        else:
+            self._reports.stop(uid)
 
     def _as_terminating(self, pod: Pod) -> Pod:
         """Return the last state of a pod, with a grace period if it was deleted while it ran."""

@@ -13,6 +13,7 @@ from kubedl.training.host_network.ports import HostPorts
 from kubedl.training.kueue.places import Places
 from kubedl.training.kueue.queues import Queues
 from kubedl.training.kueue.types import ResourceFlavor, Workload
+from kubedl.training.spot.reports import NoReports, Reports
 
 
 @dataclass(frozen=True)
@@ -32,4 +33,5 @@ class Informers:
     kueue_is_loading: Callable[[], bool] = lambda: False  # its caches are not filled yet
     places: Places = field(default_factory=Places)  # of waiting Workloads
     asker: Asker = field(default_factory=NobodyAsks)  # of checkpoints
+    reports: Reports = field(default_factory=NoReports)  # of progress
     missing_kueue: Callable[[], str] = lambda: "the cluster has no Kueue"  # empty if it can be used

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from kubedl.api.training import GROUP, VERSION, CleanPodPolicy, RestartScope, TrainingJob
 from kubedl.api.validation.elastic import elastic_rules, may_differ
 from kubedl.api.validation.policies import network_rules
+from kubedl.api.validation.spot import spot_job_rules
 from kubedl.api.validation.training import job_columns, job_rules, number_rules
 from kubedl.kube.types.meta import Resource
 from kubedl.schema.crd import CustomResource, Rule, Scale
@@ -120,4 +121,5 @@ class Kind(ABC):
             *number_rules(place, required, bounds),
             *network_rules(self.host_network, self.kind),
             *elastic_rules(place, role, self.kind, in_place=self.resizes_in_place, fields=fields),
+            *spot_job_rules(place, self.kind, in_place=self.resizes_in_place, has_policy="elasticPolicy" in fields),
         )

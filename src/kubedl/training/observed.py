@@ -15,6 +15,8 @@ from kubedl.training.kind import Kind
 from kubedl.training.kueue.queue import Queue
 from kubedl.training.pod_diagnostics import KubeletEvent
 from kubedl.training.policies.node_outage import Outage
+from kubedl.training.spot.pools import Pool
+from kubedl.training.spot.progress import NOTHING, Heard
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,7 @@ class Settings:
     gang_release: timedelta = timedelta(seconds=300)  # after which a later gang that is not placed restarts its job
     gang_schedulers: Mapping[str, InstalledScheduler] | None = None  # those of the cluster; None if not known yet
     reclaim_notices: tuple[Source, ...] = SOURCES  # what tells that a node will be taken
+    pools: tuple[Pool, ...] = ()  # of nodes, that jobs may name
     checkpoint_key: bytes = field(default=b"", repr=False)  # of the tokens that programs know the operator by
 
 
@@ -56,6 +59,7 @@ class Observed:
     outage: Outage | None = None  # too many nodes are lost at once to replace their pods
     notices: Mapping[str, Notice] = field(default_factory=dict)  # by node: those of pods, and those left before
     confirmed: str = ""  # the last request for a checkpoint that the program says it has confirmed
+    progress: Heard = NOTHING  # what the program of a job with a deadline says
     heard: KubeletEvent | None = None  # the kubelet's latest Event about one pod
     message_written_at: datetime | None = None  # when this process last changed the waiting message
 

@@ -67,6 +67,14 @@ class CheckpointRequest:
 
 
 @dataclass(frozen=True)
+class ProgressRequest:
+    """A question to the program in a pod how far it is."""
+
+    pod: Pod
+    port: int
+
+
+@dataclass(frozen=True)
 class Plan:
     """What to write for a job, and when to reconcile it again."""
 
@@ -84,6 +92,7 @@ class Plan:
     inquire: Pod | None = None  # read the Events of this pod, then plan again
     retry: Gang | None = None  # let its scheduler look at it again
     ask: CheckpointRequest | None = None  # its id is in the status already
+    report: ProgressRequest | None = None
 
     @property
     def creates(self) -> bool:
@@ -110,6 +119,7 @@ class PlanBuilder:
     inquire: Pod | None = None
     retry: Gang | None = None
     ask: CheckpointRequest | None = None
+    report: ProgressRequest | None = None
     given_up: frozenset[Replica] = frozenset()  # failed permanently, and the job continues without them
     gates: list[Gate] = field(default_factory=list)  # closed gates
     held_by: Gate | None = None  # the first of them that holds pods back which could be created otherwise
@@ -181,4 +191,5 @@ class PlanBuilder:
             inquire=self.inquire,
             retry=self.retry,
             ask=self.ask,
+            report=self.report if self.ask is None else None,  # a checkpoint is more urgent
         )

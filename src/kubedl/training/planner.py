@@ -30,6 +30,7 @@ from kubedl.training.elastic import reclaim, resizing
 from kubedl.training.formatting import headline
 from kubedl.training.gang import assignment as gang
 from kubedl.training.gang import release as gang_release
+from kubedl.training.kind import Done
 from kubedl.training.kueue import admission
 from kubedl.training.observed import Observed, ObservedReplica
 from kubedl.training.plan import Creation, Event, Gate, Plan, PlanBuilder
@@ -38,6 +39,9 @@ from kubedl.training.policies.active_deadline import deadline
 from kubedl.training.policies.depends_on import waits_for
 from kubedl.training.policies.legacy_annotations import unsupported
 from kubedl.training.policies.safe_time import later
+from kubedl.training.spot import finishing, observing, suspension
+from kubedl.training.spot import planning as spot
+from kubedl.training.spot import refusal as spot_refusal
 
 FLAVOR_NOT_FOUND = "FlavorNotFound"
 SCHEDULED = "JobScheduled"
@@ -61,9 +65,10 @@ def plan(observed: Observed) -> Plan:
         return builder.plan()
     builder.set(queue_name=observed.queue.name if observed.queue is not None else "")
     refusal = _refusal(observed)
+    suspension.resume(builder)
     if refusal is not None:
         _fail(builder, replica_status.observe_replicas(observed), *refusal)
-    elif resource.spec.suspend or is_true(resource.status.conditions, "Suspended") or _obstacle(observed):
+    elif resource.spec.suspend or is_true(resource.status.conditions, "Suspended") or _obstacle(builder):
         _suspend(builder)
     else:
         _run(builder)
@@ -92,7 +97,10 @@ def _refusal(observed: Observed) -> completion_messages.Outcome | None:
     message = unsupported(resource, observed.kind)
     if message is None and observed.queue is not None:
         message = admission.refusal(observed.job)
-    return ("Unsupported", message) if message is not None else registry.refusal(resource)
+    if message is not None:
+        return "Unsupported", message
+    is_new = resource.status.spot is None  # pools that an administrator removes later only hold pods back
+    return registry.refusal(resource) or (spot_refusal.refusal(observed.job, observed.settings) if is_new else None)
 
 
 def _run(builder: PlanBuilder) -> None:
@@ -104,10 +112,8 @@ def _run(builder: PlanBuilder) -> None:
     replica_status.record_success(builder, replicas)
     ignored_edits.ignore(builder, replicas, addons)
     outcome = _observe_addons(builder, replicas, addons)
-    if success_policy.is_done(observed.kind, observed.job, replica_status.succeeded(replicas)):
-        if spec.model_version is not None and not success_policy.is_done(
-            observed.kind, observed.job, replica_status.recorded_succeeded(observed)
-        ):
+    if _is_done(observed, replica_status.succeeded(replicas)):
+        if spec.model_version is not None and not _is_done(observed, replica_status.recorded_succeeded(observed)):
             replica_status.count(builder, replicas)  # a ModelVersion is never deleted: record the success first
             return
         _succeed(builder, replicas)
@@ -118,9 +124,7 @@ def _run(builder: PlanBuilder) -> None:
         return
     builder.wake(limit)
     if outcome is None:
-        replicas, starts_over = reclaim.advance(builder, replicas)
-        anew = resizing.resize(builder, replicas) or (replicas if starts_over else None)
-        outcome, replicas = (None, anew) if anew is not None else restarts.restart_failed(builder, replicas)
+        outcome, replicas = _repair(builder, finishing.excuse(builder, replicas))
     if outcome is not None:
         _fail(builder, replicas, *outcome)
         return
@@ -133,9 +137,26 @@ def _run(builder: PlanBuilder) -> None:
     _unblock(builder)
     replica_status.count(builder, replicas)
     replica_status.forget(builder)
-    _describe(builder, replica_status.running(replicas))
+    _describe(builder, replicas)
     waiting.describe(builder, replicas)
     last_failure.record_in_place(builder, replicas)
+
+
+def _is_done(observed: Observed, done: Done) -> bool:
+    return success_policy.is_done(observed.kind, observed.job, finishing.done(observed, done))
+
+
+def _repair(
+    builder: PlanBuilder, replicas: list[ObservedReplica]
+) -> tuple[completion_messages.Outcome | None, list[ObservedReplica]]:
+    """Let replicas leave nodes, come and go, change pools, and start again; returns why the job fails, if it does."""
+    replicas, starts_over = reclaim.advance(builder, replicas)
+    anew = resizing.resize(builder, replicas) or (replicas if starts_over else None)
+    outcome, replicas = spot.advance(builder, replicas if anew is None else anew)
+    if outcome is None and anew is None:
+        outcome, replicas = restarts.restart_failed(builder, replicas)
+    spot.record_losses(builder, saved=starts_over)
+    return outcome, replicas
 
 
 def _observe_addons(
@@ -205,14 +226,19 @@ def _unblock(builder: PlanBuilder) -> None:
         builder.condition(blocked.BLOCKED, False, "PodsCreated")
 
 
-def _describe(builder: PlanBuilder, running: int) -> None:
+def _describe(builder: PlanBuilder, replicas: list[ObservedReplica]) -> None:
     """Set conditions, state and events from the replica counts."""
+    running = replica_status.running(replicas)
     statuses = builder.status.replica_statuses.values()
     total = builder.observed.job.size
     given_up = len(builder.given_up)
     everybody = running + sum(status.succeeded for status in statuses) + given_up >= total
     message = f"{running} of {total} replicas are running"
     complete = f"{message}, {given_up} failed for good" if given_up else f"all {total} replicas are running"
+    if builder.observed.job.spec.spot is not None and not everybody and replicas and not replicas[0].succeeded:
+        everybody, complete = observing.trains(builder.observed, replicas), message
+        if not everybody and not is_true(builder.status.conditions, "Restarting"):
+            builder.condition("Running", False, waiting.WAITING_FOR_PODS, message)
     if everybody:
         builder.condition("Restarting", False, "JobRunning")
         if builder.condition("Running", True, "JobRunning", complete):
@@ -250,6 +276,7 @@ def _fail(builder: PlanBuilder, replicas: list[ObservedReplica], reason: str, me
 
 def _end(builder: PlanBuilder, replicas: list[ObservedReplica], reason: str) -> None:
     _end_conditions(builder, reason)
+    spot.stop(builder, reason, ended=True)
     builder.condition(waiting.PODS_READY, False, reason)
     builder.set(completion_time=builder.observed.now, restarts=waiting.restarts(builder, replicas))
     builder.creations.clear()
@@ -272,7 +299,7 @@ def _after_the_end(builder: PlanBuilder) -> None:
     policy = spec.clean_pod_policy or observed.kind.clean_pod_policy
     failed = is_true(builder.status.conditions, "Failed")
     for pod in observed.pods:
-        if clean_pod_policy.is_cleaned(pod, policy, failed=failed):
+        if clean_pod_policy.is_cleaned(pod, policy, failed=failed) or finishing.is_left_over(observed, pod):
             restarts.remove(builder, pod)
     expiry = ttl_after_finished.expiry(builder.status.completion_time, spec.ttl_seconds_after_finished)
     if expiry is not None and observed.now >= expiry:
@@ -282,20 +309,24 @@ def _after_the_end(builder: PlanBuilder) -> None:
 
 def _describe_suspended(builder: PlanBuilder, reason: str, message: str) -> None:
     _end_conditions(builder, reason)
+    spot.stop(builder, reason, ended=False)
     builder.condition(EDIT_IGNORED, False, reason)  # edits take effect when the job is resumed
     builder.condition(waiting.PODS_READY, False, reason, message)
     builder.set(start_time=None)
 
 
-def _obstacle(observed: Observed) -> completion_messages.Outcome | None:
-    """Why a job in a queue must not run."""
+def _obstacle(builder: PlanBuilder) -> completion_messages.Outcome | None:
+    """Why a job must not run although its user has not suspended it: its queue, or the end of its patience."""
+    observed = builder.observed
+    if (waited := suspension.obstacle(builder)) is not None:
+        return waited
     queue, started = observed.queue, observed.job.resource.status.start_time is not None
     return None if queue is None or (started and queue.is_silent) else queue.obstacle()
 
 
 def _suspend(builder: PlanBuilder) -> None:
     """Delete the pods; successes are kept. The job resumes only when the last pod is gone."""
-    observed, obstacle = builder.observed, _obstacle(builder.observed)
+    observed, obstacle = builder.observed, _obstacle(builder)
     replicas = replica_status.observe_replicas(observed)
     leaving = [
         pod
@@ -313,7 +344,10 @@ def _suspend(builder: PlanBuilder) -> None:
         if builder.condition("Suspended", True, reason, message):
             builder.event("Normal", reason, message)
         _describe_suspended(builder, reason, message)
-        queuing.describe(builder, obstacle)
+        if reason == suspension.REASON:
+            builder.state("Suspended", reason, message)
+        else:
+            queuing.describe(builder, obstacle)
         if observed.queue is not None and observed.queue.conflict is not None:
             builder.wake(later(observed.now, LOOK_AGAIN))
     elif not leaving:

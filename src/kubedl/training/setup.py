@@ -32,6 +32,8 @@ from kubedl.training.kueue.queues import Queues
 from kubedl.training.observed import Settings
 from kubedl.training.pacing import Pacing
 from kubedl.training.scaling import setup as scaling
+from kubedl.training.spot import flags as spot
+from kubedl.training.spot.reports import ProgressReports
 from kubedl.training.tensorboard.controller import TensorBoardController
 
 TENSORBOARD_WORKERS, WORKLOAD_WORKERS, PLACE_WORKERS = 8, 8, 1
@@ -86,6 +88,7 @@ def add_options(parser: ArgumentParser) -> None:
         help="ports of nodes, first-last, for pods on the host network (networkMode); nothing else may listen there",
     )
     elastic.add_flags(parser)
+    spot.add_flags(parser)
 
 
 def setup(context: Context, backends: Reflector[CacheBackend]) -> Jobs:
@@ -118,6 +121,7 @@ class _Parts:
         self._pods, self._services, self._nodes, self._backends = pods, services, nodes, backends
         self._settings = _settings(context)
         self._asker = CheckpointAsker(context.manager.client, self._settings.checkpoint_key)
+        self._reports = ProgressReports(context.manager.client, self._settings.checkpoint_key, context.clock)
         self._metrics = JobMetrics([kind.kind for kind in all_kinds()], context.metrics.registry)
         self._pacing = Pacing(context.clock)
         self._host_ports = HostPorts(context.options.hostnetwork_port_range)
@@ -154,6 +158,7 @@ class _Parts:
             places=self._places,
             missing_kueue=self._missing_kueue,
             asker=self._asker,
+            reports=self._reports,
         )
         self._setup_tensorboards(kind, jobs, informers)
         self._setup_workloads(kind, jobs, self._setup_jobs(kind, jobs, informers))
@@ -241,6 +246,7 @@ def _settings(context: Context) -> Settings:
         gang_release=timedelta(seconds=options.gang_release_seconds),
         reclaim_notices=options.reclaim_notices,
         checkpoint_key=options.checkpoint_key_file,
+        pools=options.pools,
     )
 
 

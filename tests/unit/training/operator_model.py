@@ -24,8 +24,9 @@ from kubedl.training.elastic.asking import NobodyAsks
 from kubedl.training.host_network.ports import HostPorts
 from kubedl.training.informers import Informers
 from kubedl.training.observed import Settings
+from kubedl.training.spot.reports import NoReports, Reports
 from tests.unit.training.api_model import ApiModel, ClientModel, Crash, Harm
-from tests.unit.training.program_model import AskerModel, ProgramModel
+from tests.unit.training.program_model import AskerModel, Program
 
 if TYPE_CHECKING:
     from kubedl.kube.client import Client
@@ -58,7 +59,8 @@ class OperatorModel:
         key: ObjectKey,
         watcher: Watcher,
         settings: Settings = SETTINGS,
-        program: ProgramModel | None = None,
+        program: Program | None = None,
+        reports: Reports | None = None,
     ) -> None:
         self._api = api
         self._key = key
@@ -89,6 +91,7 @@ class OperatorModel:
             self.backends,
             host_ports=self.host_ports,
             asker=AskerModel(program) if program is not None else NobodyAsks(),
+            reports=reports or NoReports(),
         )
         self.controller = JobController(
             kind, informers, writer, cast("EventRecorder", self.recorder), settings=settings, clock=lambda: api.now

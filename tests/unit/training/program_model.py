@@ -1,10 +1,18 @@
 """A model of a training program that can be asked for checkpoints, and of the operator's memory of what it said."""
 
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from kubedl.kube.types.core import PODS
 from kubedl.training.plan import CheckpointRequest
 from tests.unit.training.world_model import World
+
+
+class Program(Protocol):
+    """The process of rank 0, as an operator meets it."""
+
+    def answer(self, request: CheckpointRequest) -> str | None:
+        """Hear a request, and return what is confirmed; None if nobody answers."""
 
 
 @dataclass
@@ -39,7 +47,7 @@ class ProgramModel:
 class AskerModel:
     """What one operator has heard. An answer is there when it looks again."""
 
-    program: ProgramModel
+    program: Program
     _heard: dict[str, str] = field(default_factory=dict)
 
     def confirmed(self, uid: str) -> str:

@@ -10,6 +10,7 @@ from kubedl.training.addons.model_storage import ModelStorage
 from kubedl.training.elastic.checkpoint_addon import CheckpointOnRequest
 from kubedl.training.host_network.addon import HostNetwork
 from kubedl.training.placement.addon import PlacementWishes
+from kubedl.training.spot.addon import SpotPools
 from kubedl.training.tensorboard.spec import TensorBoardAddon
 
 ADDONS: tuple[Addon, ...] = (
@@ -20,6 +21,7 @@ ADDONS: tuple[Addon, ...] = (
     TensorBoardAddon(),
     HostNetwork(),
     CheckpointOnRequest(),
+    SpotPools(),
 )
 
 

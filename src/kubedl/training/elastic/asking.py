@@ -7,7 +7,7 @@ seconds at most, and of its answer a few bytes are read.
 import asyncio
 import ipaddress
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -15,6 +15,7 @@ import structlog
 
 from kubedl.kube.client import Client
 from kubedl.kube.errors import ApiError
+from kubedl.kube.types.core import Pod
 from kubedl.kube.types.meta import ObjectKey, ObjectMeta, Record, Resource
 from kubedl.training.elastic.checkpoint_token import token
 from kubedl.training.plan import CheckpointRequest
@@ -24,6 +25,8 @@ PAUSE = 0.9  # seconds between two questions to a job, whoever wants to ask
 AT_ONCE, OF_A_NAMESPACE = 64, 8  # programs: those of one namespace that do not answer must not delay all others
 LONGEST_ANSWER = 4096  # bytes, with its head
 LONGEST_ID = 64
+
+T = TypeVar("T")
 
 log = structlog.get_logger()
 
@@ -115,7 +118,7 @@ class CheckpointAsker:
         try:
             # The turn of the namespace first: who waits for that one keeps none of the others.
             async with self._room_of(request.pod.metadata.namespace), self._room:
-                host = await self._address(request)
+                host = await address_of(self._client, request.pod)
                 async with asyncio.timeout(SECONDS):
                     confirmed = await exchange(host, request.port, token(self._key, uid), request.id)
         except (ApiError, OSError, RefusedError, TimeoutError) as error:
@@ -131,13 +134,14 @@ class CheckpointAsker:
             room = self._rooms[namespace] = asyncio.Semaphore(OF_A_NAMESPACE)
         return room
 
-    async def _address(self, request: CheckpointRequest) -> str:
-        """Return the address of this very pod."""
-        wanted = request.pod.metadata
-        found = await self._client.get(_PODS, ObjectKey(wanted.namespace, wanted.name))
-        if found.metadata.uid != wanted.uid:
-            raise RefusedError("another pod has its name")
-        return allowed(found.status.pod_ip)
+
+async def address_of(client: Client, pod: Pod) -> str:
+    """Return the address of this very pod."""
+    wanted = pod.metadata
+    found = await client.get(_PODS, ObjectKey(wanted.namespace, wanted.name))
+    if found.metadata.uid != wanted.uid:
+        raise RefusedError("another pod has its name")
+    return allowed(found.status.pod_ip)
 
 
 def allowed(text: str) -> str:
@@ -161,14 +165,19 @@ async def exchange(host: str, port: int, secret: str, request_id: str) -> str:
     status, _ = await _call(host, port, secret, f"POST /kubedl/v1/checkpoint?id={request_id}")
     if status != 202:
         raise RefusedError(f"the program answers {status}")
+    confirmed = (await read_state(host, port, secret, _STATE)).confirmed
+    return confirmed if len(confirmed) <= LONGEST_ID else ""
+
+
+async def read_state(host: str, port: int, secret: str, decoder: msgspec.json.Decoder[T]) -> T:
+    """Ask a program for its state, and read the part of it that is needed: what else it says may be anything."""
     status, body = await _call(host, port, secret, "GET /kubedl/v1/state")
     if status != 200:
         raise RefusedError(f"the program answers {status}")
     try:
-        confirmed = _STATE.decode(body).confirmed
+        return decoder.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RefusedError(f"the program's state is malformed: {error}") from error
-    return confirmed if len(confirmed) <= LONGEST_ID else ""
 
 
 async def _call(host: str, port: int, secret: str, what: str) -> tuple[int, bytes]:

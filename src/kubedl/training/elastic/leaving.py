@@ -1,6 +1,6 @@
 """Whom notices are about: replicas on nodes that will be taken, evicted ones, and those that a user removes. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -15,6 +15,7 @@ from kubedl.training.observed import Observed, ObservedReplica
 from kubedl.training.policies import index_ranges
 from kubedl.training.policies.clean_pod_policy import ENDED
 from kubedl.training.policies.safe_time import later
+from kubedl.training.spot.moving import POOL, moving
 
 DISRUPTED = "DisruptionTarget"  # condition of a pod that Kubernetes evicts
 RESIZE = "Resize"
@@ -29,19 +30,19 @@ class Subject:
     """Somebody has to leave."""
 
     notice: Notice
-    node: str  # empty if a user removes replicas
+    node: str  # empty if a user removes replicas, or they move to another pool
     replicas: tuple[ObservedReplica, ...]  # without those that have left already
     is_going: bool = False  # told to go by others, or lost with the node
 
     @property
     def pods_leave(self) -> tuple[ObservedReplica, ...]:
         """The replicas whose pods are deleted for it; those that a user removes are deleted by the resize."""
-        return self.replicas if self.node else ()
+        return self.replicas if self.node or self.notice.source == POOL else ()
 
 
 def key_of(record: Reclaim) -> Key:
     """Return what a record is about; a node that has several notices is left once."""
-    return record.source if record.source in (DISRUPTED, RESIZE) else NODE, record.node
+    return record.source if record.source in (DISRUPTED, RESIZE, POOL) else NODE, record.node
 
 
 def is_asked_for(job: Job) -> bool:
@@ -106,7 +107,7 @@ def due_notices(observed: Observed) -> dict[str, Notice]:
     return {node: notice for node, notice in observed.notices.items() if due(observed, notice) <= observed.now}
 
 
-def subjects(observed: Observed, known: ElasticStatus, replicas: Iterable[ObservedReplica]) -> dict[Key, Subject]:
+def subjects(observed: Observed, known: ElasticStatus, replicas: Sequence[ObservedReplica]) -> dict[Key, Subject]:
     """Return all notices that are due and stand, also those of nodes that nobody is on any more."""
     noticed = due_notices(observed)
     living: dict[str, list[ObservedReplica]] = {}
@@ -131,6 +132,8 @@ def subjects(observed: Observed, known: ElasticStatus, replicas: Iterable[Observ
     has_started = observed.job.resource.status.start_time is not None
     if has_started and _leave_for(observed.kind, observed.job, asked, known.size):
         found[RESIZE, ""] = _resize(observed, asked, replicas)
+    if others := moving(observed, replicas):
+        found[POOL, ""] = Subject(Notice(POOL), "", others)
     return found
 
 

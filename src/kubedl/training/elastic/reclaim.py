@@ -28,6 +28,7 @@ from kubedl.training.plan import CheckpointRequest, PlanBuilder
 from kubedl.training.policies import index_ranges
 from kubedl.training.policies.restart_backoff import pause
 from kubedl.training.policies.safe_time import LONG_AGO, later
+from kubedl.training.spot.moving import POOL
 
 CONDITION = "Reclaiming"
 NOTICED, UNSAVED, SETTLED = "NodeReclaimNoticed", "ReclaimUnsaved", "ReclaimSettled"
@@ -102,7 +103,8 @@ def _new_records(builder: PlanBuilder, known: ElasticStatus, found: dict[Key, Su
 def _with_replicas(observed: Observed, record: Reclaim, subject: Subject) -> Reclaim:
     """Return a record that says who leaves."""
     indexes = [seen.replica.index for seen in subject.replicas if seen.replica.role == observed.kind.elastic_role]
-    leader = bool(subject.node) and any(seen.replica == observed.job.leader for seen in subject.replicas)
+    goes = bool(subject.pods_leave)
+    leader = goes and any(seen.replica == observed.job.leader for seen in subject.replicas)
     return msgspec.structs.replace(record, replicas=index_ranges.write(indexes), leader=leader)
 
 
@@ -131,11 +133,12 @@ def _step(
         leader_runs=replica_status.is_running(replicas[0].current),
         request=max(asked, default=known.requests + 1),  # several nodes that are taken together are one checkpoint
         confirmed=_confirmed(observed, known.requests),
+        may_stay=record.source == POOL,
     )
     if subject is not None:
         record = records.renewed(record, subject.notice.source, _taken_at(observed, record, subject))
     after = records.step(record, scene)
-    if after.phase == "Left" != record.phase and subject is not None and subject.node and subject.replicas:
+    if after.phase == "Left" != record.phase and subject is not None and subject.pods_leave:
         return _with_replicas(observed, after, subject)  # others may have come to the node since the notice was seen
     return after
 
@@ -153,9 +156,11 @@ def _is_resized(record: Reclaim) -> bool:
 
 def _is_emptied(observed: Observed, record: Reclaim, replicas: Replicas) -> bool:
     """Return whether nobody is left of those that were told to go."""
-    if not record.node:
+    if not record.node and record.source != POOL:
         return not leaving_pods(observed, observed.kind.elastic_role)
     current = {seen.current.metadata.uid for seen in replicas if seen.current is not None}
+    if record.source == POOL:
+        return all(pod.metadata.uid in current for pod in observed.pods)
     return all(pod.metadata.uid in current for pod in observed.pods if pod.spec.node_name == record.node)
 
 
@@ -199,6 +204,10 @@ def _tell(builder: PlanBuilder, steps: list[Step]) -> None:
 def _notice_message(builder: PlanBuilder, record: Reclaim) -> str:
     """Return what is said of a new record: how far it came in its first step, too."""
     who, restarts_all = _who(builder, record), builder.observed.kind.restarts_to_resize(builder.observed.job)
+    if record.source == POOL:
+        return (
+            f"{who} {'leaves' if record.leader else 'leave'} for another pool of nodes: a checkpoint is asked for first"
+        )
     if not record.node:
         return f"a checkpoint is asked for before {'all replicas restart' if restarts_all else f'{who} are removed'}"
     when = f" at {record.taken_at:%Y-%m-%dT%H:%M:%SZ}" if record.taken_at is not None else ""

@@ -37,6 +37,7 @@ class Scene:
     leader_runs: bool  # there is somebody to ask
     request: int  # the number that a request would have now
     confirmed: int  # the last request that the program has confirmed
+    may_stay: bool = False  # nothing is taken: without a checkpoint nobody leaves
 
 
 def deadline(record: Reclaim, timeout: timedelta) -> datetime:
@@ -104,7 +105,7 @@ def _before_leaving(record: Reclaim, scene: Scene) -> Reclaim:
     if not scene.is_there:
         return msgspec.structs.replace(record, phase="Settled")
     if record.phase in ("Noticed", "Requested") and scene.now >= deadline(record, scene.timeout):
-        return msgspec.structs.replace(record, phase="Unsaved")
+        return msgspec.structs.replace(record, phase="Cancelled" if scene.may_stay else "Unsaved")
     if record.phase == "Noticed" and scene.leader_runs:
         return msgspec.structs.replace(record, phase="Requested", request=scene.request, requested_at=scene.now)
     return record

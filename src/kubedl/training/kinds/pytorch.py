@@ -104,7 +104,14 @@ class PyTorch(Kind):
             "PYTHONUNBUFFERED": "1",
             "PET_NNODES": f"{bounds.min_replicas + fixed}:{bounds.max_replicas + fixed}",
             "PET_NPROC_PER_NODE": str(job.spec.nproc_per_node),
-            **elastic_policy.rendezvous(job.spec.elastic_policy, address, port, attempt_id, is_host=is_host),
+            **elastic_policy.rendezvous(
+                job.spec.elastic_policy,
+                address,
+                port,
+                attempt_id,
+                is_host=is_host,
+                on_spot=job.spec.spot is not None,
+            ),
             # Else processes would share the store of the rendezvous, with keys of earlier rounds.
             "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1",
         }

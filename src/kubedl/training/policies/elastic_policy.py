@@ -13,6 +13,8 @@ NONE = ElasticPolicy()
 RESTARTS_BY_TORCHRUN = 100
 # Seconds: a rendezvous waits so long for the smallest size, and then for more members.
 RENDEZVOUS = {"join_timeout": "3600", "last_call_timeout": "5"}
+# Agents that have a node wait for the first replica, which keeps the store, as long as it may take to get one.
+WITHOUT_LEADER = {"read_timeout": "3600"}
 
 
 def understood(resource: TrainingJob, role: str) -> TrainingJob:
@@ -28,14 +30,15 @@ def understood(resource: TrainingJob, role: str) -> TrainingJob:
 
 
 def rendezvous(
-    policy: ElasticPolicy | None, host: str, port: int, attempt_id: str, *, is_host: bool
+    policy: ElasticPolicy | None, host: str, port: int, attempt_id: str, *, is_host: bool, on_spot: bool = False
 ) -> Mapping[str, str]:
     """Return what torchrun is told about the rendezvous; the replica at `host` keeps it.
 
     Without an id of the user's, each attempt of the job has a rendezvous of its own.
     """
     policy = policy or NONE
-    settings = {"is_host": str(int(is_host)), **RENDEZVOUS, **{one.key: one.value for one in policy.rdzv_conf}}
+    timeouts = {**RENDEZVOUS, **(WITHOUT_LEADER if on_spot else {})}
+    settings = {"is_host": str(int(is_host)), **timeouts, **{one.key: one.value for one in policy.rdzv_conf}}
     restarts = RESTARTS_BY_TORCHRUN if policy.max_restarts is None else policy.max_restarts
     return {
         "PET_RDZV_BACKEND": "c10d",
