@@ -1,7 +1,7 @@
-// Compresses the built files, compares their sizes with the budgets, and writes which packages are in them, for the bill
-// of materials of the image.
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+// Compresses the built files in their place, compares their sizes with the budgets, and writes which packages are in
+// them, for the bill of materials of the image.
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { gzipSync } from "node:zlib";
 
 const KB = 1000;
 const BUDGETS = { first: 260 * KB, all: 500 * KB, fonts: 90 * KB }; // gzip, except fonts, which are compressed already
@@ -10,7 +10,6 @@ const page = readFileSync(new URL("index.html", directory), "utf8");
 const sizes = { first: gzipSync(page).length, all: gzipSync(page).length, fonts: 0 };
 
 for (const name of readdirSync(new URL("assets/", directory))) {
-  if (name.endsWith(".br")) continue;
   const file = new URL(`assets/${name}`, directory);
   const content = readFileSync(file);
   if (name.endsWith(".woff2")) {
@@ -18,8 +17,9 @@ for (const name of readdirSync(new URL("assets/", directory))) {
     continue;
   }
   const gzip = gzipSync(content, { level: 9 });
-  // All browsers take brotli over TLS and from the loopback; a third copy would only make the package larger.
-  writeFileSync(`${file.pathname}.br`, brotliCompressSync(content, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } }));
+  // All browsers take gzip, also without TLS: a second copy would only make the package larger.
+  writeFileSync(`${file.pathname}.gz`, gzip);
+  rmSync(file);
   sizes.all += gzip.length;
   if (page.includes(name)) sizes.first += gzip.length;
   console.log(`${String(gzip.length).padStart(8)} ${name}`);

@@ -26,7 +26,9 @@ def main() -> int:
     for file in sorted((BUILT / "assets").iterdir()):
         if file.suffix == ".woff2":
             fonts += file.stat().st_size
-        elif file.suffix != ".br":
+        elif file.suffix == ".gz":
+            parts[file.stem] = file.stat().st_size
+        else:
             parts[file.name] = _compressed(file)
     for name, size in parts.items():
         print(f"{size:8} {name}", file=sys.stderr)

@@ -1,9 +1,12 @@
 """The files of the page, from the package. They are built by `make console` and are not in git.
 
 Names of files below `assets/` contain a hash of their content, so browsers may keep them for ever; the page itself is
-never kept.
+never kept. Files that compression makes smaller are there compressed by gzip only, which every browser takes: a second
+copy would make the package larger.
 """
 
+import gzip
+from mimetypes import guess_type
 from pathlib import Path
 
 from aiohttp import web
@@ -40,9 +43,14 @@ class Assets:
         status, text = (200, self._page.replace(NONCE, nonce)) if self._page is not None else (503, MISSING)
         return web.Response(status=status, text=text, content_type="text/html", headers=headers)
 
-    def file(self, name: str) -> web.StreamResponse:
-        """Return one file; compressed if the browser takes that and the build made it."""
-        path = self._directory / "assets" / name
-        if _NAME.fullmatch(name) is None or name.startswith(".") or not path.is_file():
+    def file(self, name: str, accepted: str = "") -> web.StreamResponse:
+        """Return one file, as it is in the package if the client accepts that: `accepted` is its Accept-Encoding."""
+        directory = self._directory / "assets"
+        path, packed = directory / name, directory / f"{name}.gz"
+        if _NAME.fullmatch(name) is None or name.startswith(".") or not (path.is_file() or packed.is_file()):
             return web.Response(status=404, text="no such file")
-        return web.FileResponse(path, headers={"Cache-Control": "public, max-age=31536000, immutable"})
+        headers = {"Cache-Control": "public, max-age=31536000, immutable", "Vary": "Accept-Encoding"}
+        if path.is_file() or "gzip" in accepted.lower():
+            return web.FileResponse(path, headers=headers)
+        kind = guess_type(name)[0] or "application/octet-stream"
+        return web.Response(body=gzip.decompress(packed.read_bytes()), content_type=kind, headers=headers)

@@ -149,7 +149,7 @@ class Console:
             return await _streamed(request, "text/plain", parts)
 
     async def _asset(self, request: web.Request) -> web.StreamResponse:
-        return self.assets.file(request.match_info["name"])
+        return self.assets.file(request.match_info["name"], request.headers.get("Accept-Encoding", ""))
 
     async def _page(self, request: web.Request) -> web.StreamResponse:
         if request.path.startswith("/api/"):

@@ -1,6 +1,7 @@
 """The console over HTTP: sign-in, rights, headers, and what is said when something is missing."""
 
 import asyncio
+import gzip
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -240,6 +241,19 @@ async def test_the_page_has_a_policy_with_a_nonce_of_its_own(world: World, tmp_p
         assert "immutable" in (await browser.get("/assets/a.js")).headers["Cache-Control"]
     for name in ("../index.html", "..", ".", "", "b.js", "/etc/passwd"):
         assert Assets(tmp_path).file(name).status == 404
+
+
+async def test_a_file_that_is_packed_is_the_same_for_every_client(world: World, tmp_path: Path) -> None:
+    """One that takes gzip gets it as it is in the package, any other unpacked."""
+    (tmp_path / "assets").mkdir()
+    (tmp_path / "assets" / "a.js.gz").write_bytes(gzip.compress(b"let a;"))
+    async with browsing(world.console(assets=Assets(tmp_path))) as browser:
+        for accepted, encoding in (("gzip, deflate, br", "gzip"), ("identity", None), ("", None)):
+            answer = await browser.get("/assets/a.js", headers={"Accept-Encoding": accepted})
+            assert answer.headers.get("Content-Encoding") == encoding
+            assert answer.headers["Vary"] == "Accept-Encoding"
+            assert "javascript" in answer.headers["Content-Type"]
+            assert await answer.read() == b"let a;"
 
 
 async def test_missing_pages_are_said_plainly(world: World, tmp_path: Path) -> None:
