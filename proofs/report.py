@@ -9,6 +9,8 @@ from pathlib import Path
 
 from proofs.claims import Value
 
+MANY = 1_000_000  # from here on `g` would drop digits
+
 
 @dataclass(frozen=True)
 class Row:
@@ -30,7 +32,8 @@ class Row:
     def _figure(self) -> str:
         if isinstance(self.measured, str):
             return self.measured
-        return f"{self.measured:g} {self.unit}".strip()
+        shown = f"{self.measured:,.0f}" if abs(self.measured) >= MANY else f"{self.measured:g}"
+        return f"{shown} {self.unit}".strip()
 
     def _bar(self) -> str:
         return f"{self.bar} {self.unit}".strip()
