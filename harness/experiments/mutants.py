@@ -113,12 +113,12 @@ BREAKS = (
         "test_token.py",
         (
             Edit(
-                "kubedl/kube/credentials.py",
+                "kubedl/kube/token_refresh.py",
                 "self._stale_at = self._clock() + lifetime",
                 "self._stale_at = lifetime * 1e9",
             ),
             Edit(
-                "kubedl/kube/credentials.py",
+                "kubedl/kube/token_refresh.py",
                 'Refresh the token at the next use, after a 401."""\n        self._stale_at = float("-inf")',
                 'Refresh the token at the next use, after a 401."""',
             ),

@@ -1,6 +1,5 @@
 """Pools of nodes: what the administrator configures, and those that a job may use."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
@@ -11,6 +10,7 @@ from kubedl.api.spot import MOST_POOLS, Spot
 from kubedl.api.training import GROUP
 from kubedl.api.validation.spot import POOL_NAME
 from kubedl.kube import codec
+from kubedl.kube.bounded_regex import BoundedPattern
 from kubedl.kube.codec import RawObject
 from kubedl.kube.types.core import Pod
 from kubedl.kube.types.meta import Record
@@ -18,6 +18,7 @@ from kubedl.kube.types.meta import Record
 LABEL = f"{GROUP}/pool"  # of pods: the pool that they were made for
 MOST_CONFIGURED, MOST_LABELS, LONGEST_TEXT = 32, 16, 65_536
 NAME, KEY, VALUE = POOL_NAME, r"^[A-Za-z0-9][-A-Za-z0-9_./]{0,316}$", r"^([A-Za-z0-9][-A-Za-z0-9_.]{0,62})?$"
+_NAME = BoundedPattern(NAME, 63)
 
 
 class PoolNotFoundError(Exception):
@@ -99,4 +100,4 @@ def pools_of(spot: Spot, known: Sequence[Pool]) -> Pools:
 def pool_of(pod: Pod) -> str:
     """Return the name of the pool that a pod was made for; empty if it was made for none."""
     name = pod.metadata.labels.get(LABEL, "")
-    return name if re.fullmatch(NAME, name) else ""
+    return name if _NAME.fullmatch(name) else ""
