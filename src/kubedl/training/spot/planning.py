@@ -43,6 +43,9 @@ def advance(builder: PlanBuilder, replicas: Replicas) -> tuple[Outcome | None, R
     observed = builder.observed
     if observed.job.spec.spot is None or not replicas or replicas[0].succeeded:
         return None, replicas
+    if observed.job.spec.elastic is None:
+        _hold(builder, replicas, INVALID)
+        return None, replicas
     try:
         pools = pools_of(observed.job.spec.spot, observed.settings.pools)
         before = _begun(observed, builder.status.spot or SpotStatus())

@@ -50,7 +50,10 @@ def deadline_of(spot: Spot, started: datetime | None) -> datetime | None:
 
 def smallest_size(job: Job, role: str) -> int:
     """Return how many replicas train at least: the smallest number of workers, and all replicas of other roles."""
-    return min(int(job.spec.elastic.min_replicas) + job.size - job.count(role), job.size)
+    elastic = job.spec.elastic
+    if elastic is None:  # past the API server
+        return job.size
+    return min(int(elastic.min_replicas) + job.size - job.count(role), job.size)
 
 
 def terms_of(job: Job, role: str, pools: Pools, started: datetime) -> Terms:
