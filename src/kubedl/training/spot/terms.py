@@ -49,7 +49,12 @@ def deadline_of(spot: Spot, started: datetime | None) -> datetime | None:
 
 
 def smallest_size(job: Job, role: str) -> int:
-    """Return how many replicas train at least: the smallest number of workers, and all replicas of other roles."""
+    """Return how many replicas train at least: the smallest number of workers, and all replicas of other roles.
+
+    A job that is not elastic is refused when it starts; one that started before needs all of them.
+    """
+    if job.spec.elastic is None:
+        return job.size
     return min(int(job.spec.elastic.min_replicas) + job.size - job.count(role), job.size)
 
 
