@@ -41,11 +41,9 @@ Replicas = list[ObservedReplica]
 def advance(builder: PlanBuilder, replicas: Replicas) -> tuple[Outcome | None, Replicas]:
     """Decide; returns why the job fails, if it waits in vain, and the replicas with their new attempts."""
     observed = builder.observed
-    if observed.job.spec.spot is None or not replicas or replicas[0].succeeded:
-        return None, replicas
-    if observed.job.spec.elastic is None:
-        _hold(builder, replicas, INVALID)
-        return None, replicas
+    spec = observed.job.spec
+    if spec.spot is None or spec.elastic is None or not replicas or replicas[0].succeeded:
+        return None, replicas  # without elastic the add-on holds pods back
     try:
         pools = pools_of(observed.job.spec.spot, observed.settings.pools)
         before = _begun(observed, builder.status.spot or SpotStatus())

@@ -49,11 +49,13 @@ def deadline_of(spot: Spot, started: datetime | None) -> datetime | None:
 
 
 def smallest_size(job: Job, role: str) -> int:
-    """Return how many replicas train at least: the smallest number of workers, and all replicas of other roles."""
-    elastic = job.spec.elastic
-    if elastic is None:  # past the API server
+    """Return how many replicas train at least: the smallest number of workers, and all replicas of other roles.
+
+    A job that is not elastic is refused when it starts; one that started before needs all of them.
+    """
+    if job.spec.elastic is None:
         return job.size
-    return min(int(elastic.min_replicas) + job.size - job.count(role), job.size)
+    return min(int(job.spec.elastic.min_replicas) + job.size - job.count(role), job.size)
 
 
 def terms_of(job: Job, role: str, pools: Pools, started: datetime) -> Terms:

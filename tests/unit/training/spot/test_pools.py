@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from devtools.lint_repo import ROOT
+from kubedl.api.spot import SpotStatus
 from kubedl.entrypoints.operator import parser
 from kubedl.podspec.template import TemplateError
 from kubedl.training import pods
@@ -16,7 +17,7 @@ from kubedl.training.observed import Settings
 from kubedl.training.planner import plan
 from kubedl.training.spot.pools import LABEL, Pool, parse_pools
 from kubedl.training.spot.refusal import refusal
-from tests.training_builders import JobBuilder, observed, torch_job
+from tests.training_builders import NOW, JobBuilder, observed, torch_job
 from tests.unit.training.kinds.test_elastic_policy import environment
 from tests.unit.training.spot.market import settings, spot_job
 from tests.unit.training.spot.played_pools import POOLS
@@ -95,6 +96,16 @@ def test_an_unknown_pool_is_refused() -> None:
 def test_what_needs_on_demand_nodes_needs_a_pool_of_them(spot: dict[str, Any], why: str) -> None:
     assert f"{why} needs a pool of on-demand nodes" in reason(spot_job(pools=["spot"], **spot))
     assert reason(spot_job(**spot)) == ""
+
+
+def test_a_job_that_came_past_the_api_server_without_elastic_is_held_back() -> None:
+    """Also if it has started: whatever is stored, planning raises nothing and makes no pod."""
+    builder = torch_job("bert").workers(2).with_spec(spot={"pools": ["spot"]})
+    assert reason(builder).startswith("SpotInvalid: spec.spot is for elastic jobs")
+    started = builder.with_status(start_time=NOW, spot=SpotStatus())
+    decided = plan(replace(observed(started), settings=settings()))
+    assert (decided.status.state, decided.creations) == ("Created", ())
+    assert "spec.spot is for elastic jobs" in decided.status.message
 
 
 def test_spot_alone_may_wait_for_ever_or_end() -> None:
