@@ -1,12 +1,10 @@
 """The bill of materials, held against CycloneDX's own schema."""
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
-from cyclonedx.schema import SchemaVersion
-from cyclonedx.validation.json import JsonStrictValidator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,10 +14,21 @@ from kubedl.models.packer.model_manifests import Blob
 from kubedl.models.packer.sbom import MOST_NAMED, build_sbom
 from tests.unit.models.packer.test_provenance import DIGEST, ORDER
 
-VALIDATOR = JsonStrictValidator(SchemaVersion.V1_6)
+if TYPE_CHECKING:
+    from cyclonedx.validation.json import JsonStrictValidator
+
 WEIGHTS = Blob(f"sha256:{'a' * 64}", 4096, (FileEntry("weights", "file", 3000),))
 MANY = Blob(f"sha256:{'b' * 64}", 9000, tuple(FileEntry(f"many/{n:03}", "file", 10) for n in range(200)))
 BLOBS = (Blob(f"sha256:{'f' * 64}", 512), MANY, WEIGHTS)
+
+
+@pytest.fixture(scope="module")
+def validator() -> "JsonStrictValidator":
+    """Loaded where it is used: it compiles grammars of addresses for a second."""
+    from cyclonedx.schema import SchemaVersion  # noqa: PLC0415
+    from cyclonedx.validation.json import JsonStrictValidator  # noqa: PLC0415
+
+    return JsonStrictValidator(SchemaVersion.V1_6)
 
 
 @pytest.mark.parametrize(
@@ -31,21 +40,21 @@ BLOBS = (Blob(f"sha256:{'f' * 64}", 512), MANY, WEIGHTS)
         PackRequest("/m", "Odd Repository/ä", "", "", "", ""),
     ],
 )
-def test_it_keeps_the_published_schema(order: PackRequest) -> None:
-    wrong = VALIDATOR.validate_str(build_sbom(order, DIGEST, BLOBS).decode())
+def test_it_keeps_the_published_schema(order: PackRequest, validator: "JsonStrictValidator") -> None:
+    wrong = validator.validate_str(build_sbom(order, DIGEST, BLOBS).decode())
     assert wrong is None
 
 
 @settings(max_examples=30)
 @given(st.text(max_size=30) | st.from_regex(r"(https|ssh|git)://[!-~]{0,9}/[ -~]{0,9}"))
-def test_no_address_of_code_breaks_it(address: str) -> None:
+def test_no_address_of_code_breaks_it(validator: "JsonStrictValidator", address: str) -> None:
     order = msgspec.structs.replace(ORDER, origin=Origin(code_repository=address))
-    assert VALIDATOR.validate_str(build_sbom(order, DIGEST, ()).decode()) is None
+    assert validator.validate_str(build_sbom(order, DIGEST, ()).decode()) is None
 
 
-def test_the_schema_is_looked_at() -> None:
+def test_the_schema_is_looked_at(validator: "JsonStrictValidator") -> None:
     spoilt = build_sbom(ORDER, DIGEST, BLOBS).decode().replace("machine-learning-model", "machine")
-    assert VALIDATOR.validate_str(spoilt) is not None
+    assert validator.validate_str(spoilt) is not None
 
 
 def test_a_model_with_its_layers_its_parent_and_its_code() -> None:
