@@ -32,7 +32,6 @@ def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Record:
     file.write_bytes(tables())
     url = f"sqlite:///{file}"
     monkeypatch.setenv("KUBEDL_HISTORY_DATABASE", url)
-    asyncio.run(_write(url, []))
 
     def record(state: str, *conditions: dict[str, str], pods: Any = (), **spec: Any) -> None:  # noqa: ANN401
         finished: dict[str, Any] = {"completionTime": moment(ENDED)} if state in ("Succeeded", "Failed") else {}
@@ -48,9 +47,8 @@ async def _write(url: str, objects: list[dict[str, Any]]) -> None:
     engine = create_engine(parse_url(url))
     sink = DatabaseSink(engine, "kubedl")
     await sink.claim(Epoch("lease", 0, "me"))
-    if objects:
-        first, *pods = objects
-        await sink.write([job_row(first, deleted=True), *(pod_row(one, deleted=True) for one in pods)])
+    first, *pods = objects
+    await sink.write([job_row(first, deleted=True), *(pod_row(one, deleted=True) for one in pods)])
     await engine.dispose()
 
 
