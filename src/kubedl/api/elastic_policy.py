@@ -17,8 +17,15 @@ MOST_RESTARTS = 2**31 - 1
 class RendezvousSetting(Record, frozen=True):
     """A setting of the rendezvous."""
 
-    key: Annotated[str, Meta(max_length=253, pattern=r"^[^,=\s]+$", description="The name of the setting.")]
-    value: Annotated[str, Meta(max_length=1024, pattern=r"^[^,\s]+$", description="The value of the setting.")]
+    # The API server checks the patterns: what does not decode would hide the whole job from the operator.
+    key: Annotated[
+        str,
+        Meta(max_length=253, description="The name of the setting.", extra_json_schema={"pattern": r"^[^,=\s]+$"}),
+    ]
+    value: Annotated[
+        str,
+        Meta(max_length=1024, description="The value of the setting.", extra_json_schema={"pattern": r"^[^,\s]+$"}),
+    ]
 
 
 class ElasticPolicy(Record, frozen=True):
