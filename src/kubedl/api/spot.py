@@ -131,7 +131,10 @@ class SpotStatus(Record, frozen=True):
     reason: Annotated[str, Meta(description="Why this mode was chosen.")] = ""
     pools: Annotated[
         Mapping[str, str],
-        Meta(description="The ranks of the replicas in each pool, for example 0-2,5. The first replica has rank 0."),
+        Meta(
+            description="The ranks of the replicas in each pool, for example 0-2,5. The first replica has rank 0.",
+            extra_json_schema={"maxProperties": MOST_POOLS},
+        ),
     ] = {}
     moved_at: Annotated[
         datetime | None, Meta(description="When replicas that train were last sent to another pool.")

@@ -24,7 +24,7 @@ from kubedl.training.replica_status import observe_replicas
 from kubedl.training.spot import assignment, observing, progress, reporting, suspension, waiting_time
 from kubedl.training.spot.assignment import Assigned, State
 from kubedl.training.spot.choosing import Choice, Mode, Situation, choose
-from kubedl.training.spot.moving import POOL
+from kubedl.training.spot.moving import is_move
 from kubedl.training.spot.observing import Memory, Scene, scene, situation
 from kubedl.training.spot.pools import PoolNotFoundError, Pools, pool_of, pools_of
 from kubedl.training.spot.refusal import INVALID, NOT_FOUND
@@ -50,7 +50,7 @@ def advance(builder: PlanBuilder, replicas: Replicas) -> tuple[Outcome | None, R
     except (PoolNotFoundError, DateError) as error:
         _hold(builder, replicas, NOT_FOUND if isinstance(error, PoolNotFoundError) else INVALID)
         return None, replicas
-    seen = scene(observed, replicas, pools)
+    seen = scene(observed, replicas, pools, assignment.read(before.pools, len(replicas)))
     status = waiting_time.counted(before, observed.now, trains=seen.trains, waits=seen.waits_for_nodes)
     status = _with_progress(builder, status, seen)
     most, answer = observed.job.spec.spot.max_wait_seconds, observed.job.spec.spot.on_max_wait
@@ -208,7 +208,7 @@ def _reverted(
 
 def _is_unsaved(builder: PlanBuilder, status: SpotStatus) -> bool:
     """Return whether the last move of replicas that train was given up, since their program did not save."""
-    records = [one for one in (builder.status.elastic or ElasticStatus()).reclaims if one.source == POOL]
+    records = [one for one in (builder.status.elastic or ElasticStatus()).reclaims if is_move(one)]
     moved = status.moved_at
     return bool(records) and moved is not None and records[-1].phase == "Cancelled" and records[-1].seen_at >= moved
 
