@@ -124,7 +124,8 @@ class SpotStatus(Record, frozen=True):
         SpotMode,
         Meta(
             description="Spot: replicas beyond minOnDemand belong to spot pools. OnDemand: replicas without a node "
-            "go to on-demand pools, as many as are needed. Last: all replicas belong to on-demand pools until the end."
+            "go to on-demand pools, as many as are needed. Last: all replicas belong to on-demand pools, until the end "
+            "unless there is time to spare again."
         ),
     ] = "Spot"
     since: Annotated[datetime | None, Meta(description="When this mode began.")] = None

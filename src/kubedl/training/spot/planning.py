@@ -19,6 +19,7 @@ from kubedl.training.elastic.reclaim_records import OVER
 from kubedl.training.elastic.terms import ConditionType
 from kubedl.training.observed import Observed, ObservedReplica
 from kubedl.training.plan import PlanBuilder, ProgressRequest
+from kubedl.training.policies import index_ranges
 from kubedl.training.policies.safe_time import later
 from kubedl.training.replica_status import observe_replicas
 from kubedl.training.spot import assignment, observing, progress, reporting, suspension, waiting_time
@@ -132,9 +133,19 @@ def _progress(builder: PlanBuilder, status: SpotStatus, seen: Scene) -> SpotProg
     """Return the progress as it is known now; who takes part is in the status that was written."""
     known = status.progress
     if not seen.trains or _has_changed(builder):
-        known = progress.paused(known)
+        known = progress.paused(_measured(builder, known, seen.size))
     training = seen.running if seen.trains and not _has_changed(builder) else 0
     return progress.updated(known, builder.observed.progress, _work(builder), training=training, size=seen.size)
+
+
+def _measured(builder: PlanBuilder, known: SpotProgress, size: int) -> SpotProgress:
+    """Return the progress with what those gained who took part until now: often they are together for minutes only."""
+    job, elastic = builder.observed.job, builder.observed.job.resource.status.elastic
+    if known.measured_at is None or elastic is None:
+        return known
+    others = job.size - job.count(builder.observed.kind.elastic_role)
+    training = min(len(index_ranges.read(elastic.members)) + others, size)
+    return progress.updated(known, builder.observed.progress, _work(builder), training=training, size=size)
 
 
 def _has_changed(builder: PlanBuilder) -> bool:
