@@ -53,7 +53,8 @@ class Reclaim(Record, frozen=True):
         str,
         Meta(
             description="What gave notice: the key of a taint, the type of a condition of the node, the annotation "
-            "training.kubedl.io/reclaim-at, DisruptionTarget if a pod is evicted, or Resize if a user removes Workers."
+            "training.kubedl.io/reclaim-at, DisruptionTarget if a pod is evicted, Resize if a user removes "
+            "Workers, or Pool if Workers move to another pool of nodes."
         ),
     ]
     phase: Annotated[ReclaimPhase, Meta(description="How far it has come.")]

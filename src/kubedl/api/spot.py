@@ -124,14 +124,18 @@ class SpotStatus(Record, frozen=True):
         SpotMode,
         Meta(
             description="Spot: replicas beyond minOnDemand belong to spot pools. OnDemand: replicas without a node "
-            "go to on-demand pools, as many as are needed. Last: all replicas belong to on-demand pools until the end."
+            "go to on-demand pools, as many as are needed. Last: all replicas belong to on-demand pools, until the end "
+            "unless there is time to spare again."
         ),
     ] = "Spot"
     since: Annotated[datetime | None, Meta(description="When this mode began.")] = None
     reason: Annotated[str, Meta(description="Why this mode was chosen.")] = ""
     pools: Annotated[
         Mapping[str, str],
-        Meta(description="The ranks of the replicas in each pool, for example 0-2,5. The first replica has rank 0."),
+        Meta(
+            description="The ranks of the replicas in each pool, for example 0-2,5. The first replica has rank 0.",
+            extra_json_schema={"maxProperties": MOST_POOLS},
+        ),
     ] = {}
     moved_at: Annotated[
         datetime | None, Meta(description="When replicas that train were last sent to another pool.")

@@ -39,7 +39,7 @@ from kubedl.training.policies.active_deadline import deadline
 from kubedl.training.policies.depends_on import waits_for
 from kubedl.training.policies.legacy_annotations import unsupported
 from kubedl.training.policies.safe_time import later
-from kubedl.training.spot import finishing, observing, suspension
+from kubedl.training.spot import finishing, observing, replacing, suspension
 from kubedl.training.spot import planning as spot
 from kubedl.training.spot import refusal as spot_refusal
 
@@ -154,7 +154,8 @@ def _repair(
     anew = resizing.resize(builder, replicas) or (replicas if starts_over else None)
     outcome, replicas = spot.advance(builder, replicas if anew is None else anew)
     if outcome is None and anew is None:
-        outcome, replicas = restarts.restart_failed(builder, replicas)
+        replicas, apart = replacing.replace_unstarted(builder, replicas)
+        outcome, replicas = restarts.restart_failed(builder, replicas, apart)
     spot.record_losses(builder, saved=starts_over)
     return outcome, replicas
 

@@ -41,11 +41,12 @@ def remove(builder: PlanBuilder, pod: Pod) -> None:
 
 
 def restart_failed(
-    builder: PlanBuilder, replicas: list[ObservedReplica]
+    builder: PlanBuilder, replicas: list[ObservedReplica], apart: frozenset[Replica] = frozenset()
 ) -> tuple[Outcome | None, list[ObservedReplica]]:
-    """Handle every failure; returns why the job fails, if it does, and the replicas with their new attempts."""
+    """Handle failures but of those `apart`; returns why the job fails, if so, and replicas with their new attempts."""
     observed = builder.observed
-    failures = [failure for seen in replicas if (failure := _failure(builder, seen)) is not None]
+    found = (failure_of(builder, seen) for seen in replicas if seen.replica not in apart)
+    failures = [failure for failure in found if failure is not None]
     # The clock of a node may be ahead.
     failures = [replace(failure, when=min(failure.when, observed.now)) for failure in failures]
     together = scope(observed) == "Job"
@@ -158,7 +159,8 @@ def _without_given_up(builder: PlanBuilder, replicas: list[ObservedReplica], fai
     return [failure for failure in failures if failure.replica not in alone]
 
 
-def _failure(builder: PlanBuilder, seen: ObservedReplica) -> Failure | None:
+def failure_of(builder: PlanBuilder, seen: ObservedReplica) -> Failure | None:
+    """Return how a replica has failed; None if it has not."""
     observed, replica = builder.observed, seen.replica
     if seen.succeeded:
         return None
@@ -214,6 +216,9 @@ def _was_there(builder: PlanBuilder, replica: Replica) -> bool:
 
 def _due(builder: PlanBuilder, failure: Failure, before: int) -> bool:
     """Return whether the backoff is over; otherwise reconcile again then."""
+    if builder.observed.job.spec.spot is not None:  # replicas that change pools have new attempts without a failure
+        statuses = builder.status.replica_statuses.values()
+        before = min(before, sum(one.restarts + one.evicted for one in statuses))
     again = failure.when + restart_backoff.pause(before, failure.cost is FailureClass.DISRUPTION)
     if builder.observed.now >= again:
         return True

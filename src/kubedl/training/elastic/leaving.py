@@ -15,7 +15,7 @@ from kubedl.training.observed import Observed, ObservedReplica
 from kubedl.training.policies import index_ranges
 from kubedl.training.policies.clean_pod_policy import ENDED
 from kubedl.training.policies.safe_time import later
-from kubedl.training.spot.moving import POOL, moving
+from kubedl.training.spot.moving import POOL, is_move, moving
 
 DISRUPTED = "DisruptionTarget"  # condition of a pod that Kubernetes evicts
 RESIZE = "Resize"
@@ -42,7 +42,7 @@ class Subject:
 
 def key_of(record: Reclaim) -> Key:
     """Return what a record is about; a node that has several notices is left once."""
-    return record.source if record.source in (DISRUPTED, RESIZE, POOL) else NODE, record.node
+    return record.source if record.source in (DISRUPTED, RESIZE) or is_move(record) else NODE, record.node
 
 
 def is_asked_for(job: Job) -> bool:

@@ -28,7 +28,7 @@ from kubedl.training.plan import CheckpointRequest, PlanBuilder
 from kubedl.training.policies import index_ranges
 from kubedl.training.policies.restart_backoff import pause
 from kubedl.training.policies.safe_time import LONG_AGO, later
-from kubedl.training.spot.moving import POOL
+from kubedl.training.spot.moving import is_move
 
 CONDITION = "Reclaiming"
 NOTICED, UNSAVED, SETTLED = "NodeReclaimNoticed", "ReclaimUnsaved", "ReclaimSettled"
@@ -133,7 +133,7 @@ def _step(
         leader_runs=replica_status.is_running(replicas[0].current),
         request=max(asked, default=known.requests + 1),  # several nodes that are taken together are one checkpoint
         confirmed=_confirmed(observed, known.requests),
-        may_stay=record.source == POOL,
+        may_stay=is_move(record),
     )
     if subject is not None:
         record = records.renewed(record, subject.notice.source, _taken_at(observed, record, subject))
@@ -156,10 +156,10 @@ def _is_resized(record: Reclaim) -> bool:
 
 def _is_emptied(observed: Observed, record: Reclaim, replicas: Replicas) -> bool:
     """Return whether nobody is left of those that were told to go."""
-    if not record.node and record.source != POOL:
+    if not record.node and not is_move(record):
         return not leaving_pods(observed, observed.kind.elastic_role)
     current = {seen.current.metadata.uid for seen in replicas if seen.current is not None}
-    if record.source == POOL:
+    if is_move(record):
         return all(pod.metadata.uid in current for pod in observed.pods)
     return all(pod.metadata.uid in current for pod in observed.pods if pod.spec.node_name == record.node)
 
@@ -204,7 +204,7 @@ def _tell(builder: PlanBuilder, steps: list[Step]) -> None:
 def _notice_message(builder: PlanBuilder, record: Reclaim) -> str:
     """Return what is said of a new record: how far it came in its first step, too."""
     who, restarts_all = _who(builder, record), builder.observed.kind.restarts_to_resize(builder.observed.job)
-    if record.source == POOL:
+    if is_move(record):
         return (
             f"{who} {'leaves' if record.leader else 'leave'} for another pool of nodes: a checkpoint is asked for first"
         )

@@ -1,15 +1,18 @@
 """Which pool each replica belongs to. Replicas have ranks; the first one, which keeps the rendezvous, has rank 0. Pure.
 
-A replica without a node changes its pool at once. One that trains leaves its node only if the choice allows it, after a
-checkpoint; back to spot they go step by step, and no further while spot has no node for those that went before.
+A replica for which the scheduler has found no node changes its pool at once; one that it has not looked at yet may get
+one where it is. One that trains leaves its node only if the choice allows it, after a checkpoint; back to spot they go
+step by step, and no further while spot has no node for those that went before.
 """
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
+from itertools import islice
 
 from msgspec import Struct
 
+from kubedl.api.spot import MOST_POOLS
 from kubedl.training.policies import index_ranges
 from kubedl.training.policies.safe_time import later
 from kubedl.training.spot.choosing import Choice, Mode
@@ -30,19 +33,24 @@ class State(StrEnum):
     DONE = "done"
 
 
+TO_COME = (State.ABSENT, State.WAITING, State.STARTING)
+
+
 class Placed(Struct, frozen=True):
     """One replica."""
 
     state: State
     since: datetime | None = None  # when its pod was made
+    is_free: bool = False  # the scheduler has found no node for it, or it belongs to no pool yet
 
 
 def read(pools: Mapping[str, str], size: int) -> tuple[str | None, ...]:
-    """Return the pool of each rank as the status has it; None if it has none."""
+    """Return the pool of each rank as the status has it; None if it has none. The cost is bounded for any status."""
     found: dict[int, str] = {}
-    for name, ranks in pools.items():
+    for name, ranks in islice(pools.items(), MOST_POOLS):
         for rank in index_ranges.read(ranks):
-            found.setdefault(rank, name)
+            if rank < size:
+                found.setdefault(rank, name)
     return tuple(found.get(rank) for rank in range(size))
 
 
@@ -100,9 +108,9 @@ def try_others(
 def _to_on_demand(assigned: Assigned, seen: Sequence[Placed], choice: Choice, pools: Pools, missing: int) -> Assigned:
     """The first ones without a node go; in the last mode all others too, at once, so that they start together."""
     spot = [rank for rank, name in enumerate(assigned) if not pools.is_on_demand(name)]
-    going = [rank for rank in spot if seen[rank].state in (State.WAITING, State.ABSENT)]
+    going = [rank for rank in spot if seen[rank].is_free]
     if choice.mode is Mode.LAST:
-        going += [rank for rank in spot if seen[rank].state is State.STARTING]
+        going = [rank for rank in spot if seen[rank].state in TO_COME]
         going += [rank for rank in spot if seen[rank].state is State.TRAINING and choice.may_move]
     return _with(assigned, going[:missing], pools.on_demand[0].name)
 
@@ -111,7 +119,7 @@ def _to_spot(
     assigned: Assigned, seen: Sequence[Placed], choice: Choice, pools: Pools, movable: list[int], min_size: int
 ) -> Assigned:
     first = pools.spot[0].name
-    free = [rank for rank in movable if seen[rank].state in (State.WAITING, State.ABSENT)]
+    free = [rank for rank in movable if seen[rank].is_free]
     if free:
         return _with(assigned, free, first)
     spot = [rank for rank, name in enumerate(assigned) if not pools.is_on_demand(name)]

@@ -8,6 +8,7 @@ import msgspec
 
 from kubedl.kube.types.core import Pod
 from kubedl.training import replica_status
+from kubedl.training.job import Job
 from kubedl.training.kind import Done
 from kubedl.training.observed import Observed, ObservedReplica
 from kubedl.training.plan import PlanBuilder
@@ -23,7 +24,7 @@ def excuse(builder: PlanBuilder, replicas: Replicas) -> Replicas:
         return replicas
     known = index_ranges.read(status.excused)
     excused: set[int] = set()
-    if replicas[0].succeeded:
+    if replicas[0].succeeded and not _is_one_enough(observed.job):
         excused = {
             rank for rank, seen in enumerate(replicas) if _never_trains(seen) or (rank in known and not seen.succeeded)
         }
@@ -36,7 +37,7 @@ def excuse(builder: PlanBuilder, replicas: Replicas) -> Replicas:
 def done(observed: Observed, succeeded: Done) -> Done:
     """Return the replicas that need not succeed any more, by what the status that was read says."""
     status, job = observed.job.resource.status.spot, observed.job
-    if job.spec.spot is None or status is None or not status.excused:
+    if job.spec.spot is None or status is None or not status.excused or _is_one_enough(job):
         return succeeded
     excused = index_ranges.read(status.excused)
     found = {role: set(succeeded.get(role, ())) for role in job.roles}
@@ -49,6 +50,11 @@ def done(observed: Observed, succeeded: Done) -> Done:
 def is_left_over(observed: Observed, pod: Pod) -> bool:
     """Return whether a pod of a finished job never ran: it must not get a node any more."""
     return observed.job.spec.spot is not None and pod.status.phase in ("", "Pending")
+
+
+def _is_one_enough(job: Job) -> bool:
+    """Return whether one Worker that succeeds is enough: one that never ran is none, and nobody waits for it."""
+    return job.spec.success_policy == "AnyWorker"
 
 
 def _never_trains(seen: ObservedReplica) -> bool:

@@ -2,12 +2,18 @@
 
 from collections.abc import Iterable
 
+from kubedl.api.elastic import Reclaim
 from kubedl.training import replica_status
 from kubedl.training.observed import Observed, ObservedReplica
 from kubedl.training.spot import assignment
 from kubedl.training.spot.pools import pool_of
 
 POOL = "Pool"  # the source of their record, in place of a notice
+
+
+def is_move(record: Reclaim) -> bool:
+    """Return whether a record is about a move to another pool; a notice, which is about a node, may have any name."""
+    return record.source == POOL and not record.node
 
 
 def moving(observed: Observed, replicas: Iterable[ObservedReplica]) -> tuple[ObservedReplica, ...]:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+import msgspec
+
 from kubedl.api.elastic import ElasticStatus, Reclaim
 from kubedl.api.spot import SpotProgress
 from kubedl.kube.types.core import Pod
@@ -16,11 +18,12 @@ from kubedl.training.elastic.terms import Situation as Seen
 from kubedl.training.elastic.terms import Terms
 from kubedl.training.observed import Observed, ObservedReplica
 from kubedl.training.policies.clean_pod_policy import ENDED
-from kubedl.training.spot.assignment import Assigned, Placed, State
+from kubedl.training.spot.assignment import TO_COME, Assigned, Placed, State
 from kubedl.training.spot.pools import Pools, pool_of
 from kubedl.training.spot.progress import measured_pace
 from kubedl.training.spot.terms import seconds_of, smallest_size
 
+IDLE = (State.ABSENT, State.WAITING)
 UNSCHEDULABLE = "Unschedulable"  # the scheduler's reason; others are about gates
 
 Replicas = Sequence[ObservedReplica]
@@ -57,13 +60,17 @@ class Scene:
         return not self.trains and bool(self.without_node) and (too_few or 0 in self.without_node)
 
 
-def scene(observed: Observed, replicas: Replicas, pools: Pools) -> Scene:
-    """Look at the replicas of a job."""
-    placed = tuple(_placed(seen) for seen in replicas)
-    waiting = tuple(
+def scene(observed: Observed, replicas: Replicas, pools: Pools, known: Sequence[str | None]) -> Scene:
+    """Look at the replicas of a job; `known` are the pools that they belong to."""
+    waiting = frozenset(
         rank for rank, seen in enumerate(replicas) if seen.current is not None and _has_no_node(seen.current, pools)
     )
-    return Scene(tuple(replicas), placed, smallest_size(observed.job, observed.kind.elastic_role), waiting)
+    placed = tuple(
+        msgspec.structs.replace(one, is_free=rank in waiting or (one.state in IDLE and name not in pools.names))
+        for rank, (one, name) in enumerate(zip(map(_placed, replicas), known, strict=True))
+    )
+    least = smallest_size(observed.job, observed.kind.elastic_role)
+    return Scene(tuple(replicas), placed, least, tuple(sorted(waiting)))
 
 
 def trains(observed: Observed, replicas: Replicas) -> bool:
@@ -107,8 +114,11 @@ def situation(terms: Terms, scene: Scene, assigned: Assigned, pools: Pools, memo
     """Return what the deadline policy has to know."""
     progress = memory.progress
     at = seconds_of(now)
-    states = [(one.state, pools.is_on_demand(name)) for one, name in zip(scene.placed, assigned, strict=True)]
-    to_come = (State.ABSENT, State.WAITING, State.STARTING)
+    on_demand = [pools.is_on_demand(name) for name in _pools(scene, assigned)]
+    states = [(one.state, is_there) for one, is_there in zip(scene.placed, on_demand, strict=True)]
+    coming = [is_there for one, is_there in zip(scene.placed, on_demand, strict=True) if one.state in TO_COME]
+    # Those that the scheduler has not looked at may get a node of the pool where they were.
+    refused = sum(one.is_free and not is_there for one, is_there in zip(scene.placed, on_demand, strict=True))
     left = [record for record in memory.elastic.reclaims if record.node and record.left_at is not None]
     return Seen(
         now=at,
@@ -116,15 +126,24 @@ def situation(terms: Terms, scene: Scene, assigned: Assigned, pools: Pools, memo
         progress=float(progress.seconds) if memory.is_known else None,
         training=scene.running if scene.trains else 0,
         spot_members=states.count((State.TRAINING, False)),
-        spot_starting=states.count((State.STARTING, False)),
+        spot_starting=coming.count(False) - refused,
         on_demand_members=states.count((State.TRAINING, True)),
-        on_demand_starting=sum(is_there and state in to_come for state, is_there in states),
+        on_demand_starting=coming.count(True),
         on_demand_ready_at=at + terms.cold_start,
         checkpoint=p95([_took(record) for record in memory.elastic.reclaims if record.confirmed_at is not None]),
         measured_pace=measured_pace(progress),
         notices_trusted=progress.untrusted_since is None and (not left or left[-1].confirmed_at is not None),
         waiting_since=at - memory.waited if memory.waited is not None else None,
     )
+
+
+def _pools(scene: Scene, assigned: Assigned) -> list[str]:
+    """Return the pool of each replica: that of its pod as long as it has a node, whatever it belongs to by now."""
+    on_nodes = (State.TRAINING, State.STARTING)
+    return [
+        (pool_of(seen.current) if one.state in on_nodes and seen.current is not None else "") or name
+        for seen, one, name in zip(scene.replicas, scene.placed, assigned, strict=True)
+    ]
 
 
 def _took(record: Reclaim) -> int:

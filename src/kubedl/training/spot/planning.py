@@ -19,12 +19,13 @@ from kubedl.training.elastic.reclaim_records import OVER
 from kubedl.training.elastic.terms import ConditionType
 from kubedl.training.observed import Observed, ObservedReplica
 from kubedl.training.plan import PlanBuilder, ProgressRequest
+from kubedl.training.policies import index_ranges
 from kubedl.training.policies.safe_time import later
 from kubedl.training.replica_status import observe_replicas
 from kubedl.training.spot import assignment, observing, progress, reporting, suspension, waiting_time
 from kubedl.training.spot.assignment import Assigned, State
 from kubedl.training.spot.choosing import Choice, Mode, Situation, choose
-from kubedl.training.spot.moving import POOL
+from kubedl.training.spot.moving import is_move
 from kubedl.training.spot.observing import Memory, Scene, scene, situation
 from kubedl.training.spot.pools import PoolNotFoundError, Pools, pool_of, pools_of
 from kubedl.training.spot.refusal import INVALID, NOT_FOUND
@@ -51,7 +52,7 @@ def advance(builder: PlanBuilder, replicas: Replicas) -> tuple[Outcome | None, R
     except (PoolNotFoundError, DateError) as error:
         _hold(builder, replicas, NOT_FOUND if isinstance(error, PoolNotFoundError) else INVALID)
         return None, replicas
-    seen = scene(observed, replicas, pools)
+    seen = scene(observed, replicas, pools, assignment.read(before.pools, len(replicas)))
     status = waiting_time.counted(before, observed.now, trains=seen.trains, waits=seen.waits_for_nodes)
     status = _with_progress(builder, status, seen)
     most, answer = observed.job.spec.spot.max_wait_seconds, observed.job.spec.spot.on_max_wait
@@ -133,9 +134,19 @@ def _progress(builder: PlanBuilder, status: SpotStatus, seen: Scene) -> SpotProg
     """Return the progress as it is known now; who takes part is in the status that was written."""
     known = status.progress
     if not seen.trains or _has_changed(builder):
-        known = progress.paused(known)
+        known = progress.paused(_measured(builder, known, seen.size))
     training = seen.running if seen.trains and not _has_changed(builder) else 0
     return progress.updated(known, builder.observed.progress, _work(builder), training=training, size=seen.size)
+
+
+def _measured(builder: PlanBuilder, known: SpotProgress, size: int) -> SpotProgress:
+    """Return the progress with what those gained who took part until now: often they are together for minutes only."""
+    job, elastic = builder.observed.job, builder.observed.job.resource.status.elastic
+    if known.measured_at is None or elastic is None:
+        return known
+    others = job.size - job.count(builder.observed.kind.elastic_role)
+    training = min(len(index_ranges.read(elastic.members)) + others, size)
+    return progress.updated(known, builder.observed.progress, _work(builder), training=training, size=size)
 
 
 def _has_changed(builder: PlanBuilder) -> bool:
@@ -209,7 +220,7 @@ def _reverted(
 
 def _is_unsaved(builder: PlanBuilder, status: SpotStatus) -> bool:
     """Return whether the last move of replicas that train was given up, since their program did not save."""
-    records = [one for one in (builder.status.elastic or ElasticStatus()).reclaims if one.source == POOL]
+    records = [one for one in (builder.status.elastic or ElasticStatus()).reclaims if is_move(one)]
     moved = status.moved_at
     return bool(records) and moved is not None and records[-1].phase == "Cancelled" and records[-1].seen_at >= moved
 

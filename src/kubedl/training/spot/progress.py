@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 import msgspec
 from msgspec import Struct
 
-from kubedl.api.spot import SpotProgress
+from kubedl.api.spot import MOST_SECONDS, SpotProgress
 from kubedl.training.elastic.pace import pace
 
 ENOUGH = 600  # seconds of training from which on the measured pace is believed
@@ -47,7 +47,7 @@ NOTHING = Heard()
 
 def updated(known: SpotProgress, heard: Heard, work: int, *, training: int, size: int) -> SpotProgress:
     """Return the progress as it is known now; `training` replicas of `size` take part."""
-    report = heard.report
+    known, report = _bounded(known), heard.report
     is_old = report is not None and known.untrusted_since is not None and report.at <= known.untrusted_since
     if report is None or not report.is_usable or not work or is_old:
         return known  # an old one was said before the work was lost
@@ -75,7 +75,9 @@ def _believed(known: SpotProgress, report: Report, work: int, speed: float) -> S
     if known.measured_at is not None and report.at > known.measured_at and done >= known.seconds:
         trained += int((report.at - known.measured_at).total_seconds() * speed)
         gained += done - known.seconds
-    return SpotProgress(seconds=done, durable_seconds=durable, measured_at=report.at, trained=trained, gained=gained)
+    return _bounded(
+        SpotProgress(seconds=done, durable_seconds=durable, measured_at=report.at, trained=trained, gained=gained)
+    )
 
 
 def is_worth_writing(written: SpotProgress, now: SpotProgress, work: int) -> bool:
@@ -110,6 +112,13 @@ def is_unknown(heard: Heard, now: datetime, *, was_unknown: bool) -> bool:
     if heard.report is None:
         return was_unknown
     return not heard.report.is_usable
+
+
+def _bounded(known: SpotProgress) -> SpotProgress:
+    """Return the progress with no other numbers than those that the operator writes; a user may edit the status."""
+    numbers = {name: getattr(known, name) for name in ("seconds", "durable_seconds", "trained", "gained")}
+    bounded = {name: min(max(number, 0), MOST_SECONDS) for name, number in numbers.items()}
+    return known if bounded == numbers else msgspec.structs.replace(known, **bounded)
 
 
 def _part(steps: int, report: Report, work: int) -> int:

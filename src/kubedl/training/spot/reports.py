@@ -16,7 +16,6 @@ import structlog
 
 from kubedl.kube.client import Client
 from kubedl.kube.errors import ApiError
-from kubedl.kube.types.core import Pod
 from kubedl.kube.types.meta import Record
 from kubedl.training.elastic.asking import SECONDS, RefusedError, address_of, read_state
 from kubedl.training.elastic.checkpoint_token import token
@@ -24,6 +23,7 @@ from kubedl.training.plan import ProgressRequest
 from kubedl.training.spot.progress import NOTHING, Heard, Report
 
 AT_ONCE, OF_A_NAMESPACE = 32, 4  # programs
+PAUSE = 10.0  # seconds between two questions to a job: the answer may be another one each time
 
 log = structlog.get_logger()
 
@@ -72,17 +72,17 @@ class NoReports:
 
 @dataclass
 class _Memory:
+    asked_at: float
     task: "asyncio.Task[None]"
     heard: Heard
 
 
 class ProgressReports:
-    """Asks each job once at a time."""
+    """Asks each job once at a time. Addresses are read when they are needed: another pod may get one later."""
 
     def __init__(self, client: Client, key: bytes, clock: Callable[[], datetime]) -> None:
         self._client, self._key, self._clock = client, key, clock
         self._jobs: dict[str, _Memory] = {}
-        self._hosts: dict[str, tuple[str, str]] = {}  # of jobs: the uid of the pod that was asked last, its address
         self._room = asyncio.Semaphore(AT_ONCE)
         self._rooms = WeakValueDictionary[str, asyncio.Semaphore]()
 
@@ -92,14 +92,14 @@ class ProgressReports:
         return known.heard if known is not None else NOTHING
 
     def ask(self, uid: str, request: ProgressRequest) -> None:
-        """Ask in a task of its own, unless the last question is still open."""
-        known = self._jobs.get(uid)
-        if known is not None and not known.task.done():
+        """Ask in a task of its own, unless the last question is still open, or was asked a moment ago."""
+        loop, known = asyncio.get_running_loop(), self._jobs.get(uid)
+        if known is not None and (not known.task.done() or loop.time() - known.asked_at < PAUSE):
             return
         before = known.heard if known is not None else NOTHING
         since = before.asked_since or self._clock()
-        task = asyncio.get_running_loop().create_task(self._ask(uid, request))
-        self._jobs[uid] = _Memory(task, Heard(before.report, since))
+        task = loop.create_task(self._ask(uid, request))
+        self._jobs[uid] = _Memory(loop.time(), task, Heard(before.report, since))
 
     def stop(self, uid: str) -> None:
         """End a question that is under way: the program is asked for something else, or not at all."""
@@ -110,7 +110,6 @@ class ProgressReports:
 
     def forget(self, uid: str) -> None:
         """Forget a job; a question that is under way ends without an answer."""
-        self._hosts.pop(uid, None)
         known = self._jobs.pop(uid, None)
         if known is not None:
             known.task.cancel()
@@ -118,7 +117,7 @@ class ProgressReports:
     async def _ask(self, uid: str, request: ProgressRequest) -> None:
         try:
             async with self._room_of(request.pod.metadata.namespace), self._room:
-                host, at = await self._host(uid, request.pod), self._clock()
+                host, at = await address_of(self._client, request.pod), self._clock()
                 async with asyncio.timeout(SECONDS):
                     state = await read_state(host, request.port, token(self._key, uid), _STATE)
         except (ApiError, OSError, RefusedError, TimeoutError) as error:
@@ -127,14 +126,6 @@ class ProgressReports:
         known = self._jobs.get(uid)
         if known is not None:
             known.heard = Heard(Report(at, state.step, state.total, state.durable_step))
-
-    async def _host(self, uid: str, pod: Pod) -> str:
-        """Return the address of a pod, which keeps it: it is read once, and not for each question."""
-        known, host = self._hosts.get(uid, ("", ""))
-        if known != pod.metadata.uid:
-            host = await address_of(self._client, pod)
-            self._hosts[uid] = pod.metadata.uid, host
-        return host
 
     def _room_of(self, namespace: str) -> asyncio.Semaphore:
         room = self._rooms.get(namespace)

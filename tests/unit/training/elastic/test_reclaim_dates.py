@@ -126,3 +126,13 @@ def affinity(job: JobBuilder, *there: PodBuilder, **known: Any) -> object:  # no
     asyncio.run(create(writer, seen, plan(seen)))
     [body] = made
     return body["spec"].get("affinity")
+
+
+def test_a_notice_with_the_name_of_a_move_is_a_notice() -> None:
+    """Its node is taken whether the program saves or not."""
+    named = {"spot": Notice("Pool", timedelta(seconds=120))}
+    job = at("Requested", source="Pool")
+    late = decide(job, *pods(job, 2), notices=named, now=117)
+    assert phases(late) == ["Unsaved"]
+    left = decide(written(job, late), *pods(job, 2), notices=named, now=117)
+    assert (phases(left), removed(left)) == (["Left"], ["bert-worker-2"])

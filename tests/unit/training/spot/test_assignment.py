@@ -1,8 +1,9 @@
 """Which replica belongs to which pool: who changes first, who stays, and in what steps they go back."""
 
-import msgspec
 import pytest
 
+from kubedl.api.spot import MOST_POOLS, SpotStatus
+from kubedl.schema.structural import schema_of
 from kubedl.training.elastic.terms import Reason
 from kubedl.training.spot.assignment import Assigned, Placed, State, begin, place, read, try_others, write
 from kubedl.training.spot.choosing import Choice, Mode
@@ -12,7 +13,7 @@ from tests.unit.training.spot.played_pools import POOLS
 
 TWO = Pools(spot=(POOLS[0],), on_demand=(POOLS[2],))
 THREE = Pools(spot=POOLS[:2], on_demand=(POOLS[2],))
-STATES = {"t": State.TRAINING, "w": State.WAITING, "s": State.STARTING, "a": State.ABSENT}
+STATES = {"t": State.TRAINING, "w": State.WAITING, "s": State.STARTING, "a": State.ABSENT, "p": State.WAITING}
 NAMES = {"s": "spot", "o": "on-demand", "c": "cheap"}
 
 
@@ -21,7 +22,8 @@ def named(letters: str) -> Assigned:
 
 
 def placed(letters: str) -> tuple[Placed, ...]:
-    return tuple(Placed(STATES[letter], after(0)) for letter in letters)
+    """For "w" the scheduler has found no node; at "p" it has not looked yet."""
+    return tuple(Placed(STATES[letter], after(0), letter == "w") for letter in letters)
 
 
 def choice(mode: Mode, on_demand: int, *, may_move: bool = True) -> Choice:
@@ -32,13 +34,16 @@ CASES = {
     "those without a node go": ("ssss", "tttw", Mode.ON_DEMAND, 1, "ssso"),
     "the first one of them first": ("ssss", "wttw", Mode.ON_DEMAND, 1, "osss"),
     "who trains or starts stays": ("ssss", "ttss", Mode.ON_DEMAND, 2, "ssss"),
-    "in the end all go": ("ssso", "twst", Mode.LAST, 4, "oooo"),
+    "so do those that may get a node yet": ("ssss", "apap", Mode.ON_DEMAND, 4, "ssss"),
+    "in the end all go": ("sssos", "twstp", Mode.LAST, 5, "ooooo"),
     "one tries spot first": ("oooo", "tttt", Mode.SPOT, 0, "ooos"),
     "none goes while spot has no node for one": ("ooos", "tttw", Mode.SPOT, 0, "ooos"),
     "none goes while one starts": ("ooos", "ttts", Mode.SPOT, 0, "ooos"),
     "then as many as there are": ("ooos", "tttt", Mode.SPOT, 0, "ooss"),
     "and the rest": ("ooss", "tttt", Mode.SPOT, 0, "ssss"),
     "whoever waits goes at once": ("oooo", "ttww", Mode.SPOT, 0, "ooss"),
+    "whoever may get a node where it is waits for that": ("oooo", "apap", Mode.SPOT, 0, "oooo"),
+    "and keeps nobody": ("oooo", "ttpt", Mode.SPOT, 0, "ooos"),
     "those that never do stay": ("oooo", "tttt", Mode.SPOT, 3, "ooos"),
     "on-demand is not given back on the line": ("ooss", "tttt", Mode.ON_DEMAND, 1, "ooss"),
 }
@@ -82,12 +87,18 @@ def test_the_status_says_it_by_rank() -> None:
     assert read({"spot": "nonsense,1"}, 2) == (None, "spot")
 
 
+def test_a_status_that_somebody_has_edited_costs_no_more_than_that_of_the_operator() -> None:
+    """More pools than a job can have are not read, nor ranks that it does not have."""
+    assert read({f"pool-{number}": f"{number},100-4000" for number in range(20)}, 12)[7:9] == ("pool-7", None)
+    schema = schema_of(SpotStatus, defaults=False)
+    assert schema["properties"]["pools"]["maxProperties"] == MOST_POOLS
+
+
 def test_a_choice_is_kept_by_itself() -> None:
     """What was placed stays so while nothing else changes: no replica goes back and forth."""
     for mode, on_demand in ((Mode.SPOT, 0), (Mode.ON_DEMAND, 2), (Mode.LAST, 4)):
         once = place(named("ssss"), placed("ttww"), choice(mode, on_demand), TWO, min_size=1, least=0)
         states = tuple(
-            msgspec.structs.replace(one, state=State.ABSENT) if new != "spot" else one
-            for one, new in zip(placed("ttww"), once, strict=True)
+            Placed(State.ABSENT) if new != "spot" else one for one, new in zip(placed("ttww"), once, strict=True)
         )
         assert place(once, states, choice(mode, on_demand), TWO, min_size=1, least=0) in (once, named("ssss"))

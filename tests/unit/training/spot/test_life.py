@@ -61,6 +61,19 @@ def test_a_job_whose_training_is_done_succeeds_without_those_that_have_no_node()
         assert sorted(world.pods()) == ["worker-0", "worker-1"]
 
 
+def test_a_worker_that_never_ran_is_not_the_one_that_succeeds() -> None:
+    job = spot_job(2, checkpoint=False).master().with_spec(successPolicy="AnyWorker")
+    with market(job, spot=2) as world:
+        world.pass_time(120)
+        assert world.pods() == {"master-0": "spot", "worker-0": "spot", "worker-1": "spot?"}
+        world.finish("master-0")
+        world.pass_time(60)
+        assert (world.state != "Succeeded", world.spot.excused) == (True, "")
+        world.finish("worker-0")
+        world.pass_time(60)
+        assert (world.state, sorted(world.pods())) == ("Succeeded", ["master-0", "worker-0"])
+
+
 def test_one_that_still_runs_is_waited_for() -> None:
     with market(spot_job(3, checkpoint=False), spot=2) as world:
         world.pass_time(120)

@@ -5,7 +5,7 @@ from datetime import timedelta
 import msgspec
 import pytest
 
-from kubedl.api.spot import SpotProgress
+from kubedl.api.spot import MOST_SECONDS, SpotProgress
 from kubedl.training.spot.progress import Heard, Report, is_unknown, is_worth_writing, lost, measured_pace, updated
 from tests.training_builders import after
 
@@ -60,6 +60,15 @@ def test_the_pace_is_measured_while_the_same_replicas_train() -> None:
     assert (slow.trained, slow.gained, measured_pace(slow)) == (2000, 1000, 0.5)
     half = updated(first, said(2, 0, at=2500), 100_000, training=2, size=4)
     assert measured_pace(half) == 1.0
+
+
+def test_numbers_that_somebody_has_edited_stay_small_enough_to_be_written() -> None:
+    edited = SpotProgress(
+        seconds=-5, durable_seconds=-(10**30), trained=10**18, gained=10**30, measured_at=after(-6e10)
+    )
+    now = updated(edited, said(2, 0, at=100), WORK, training=4, size=4)
+    assert (now.seconds, now.durable_seconds, now.trained, now.gained) == (20, 0, MOST_SECONDS, MOST_SECONDS)
+    assert measured_pace(now) == 1.0
 
 
 def test_it_is_written_by_percents() -> None:

@@ -9,6 +9,7 @@ import pytest
 from kubedl.training.elastic import asking, checkpoint_token
 from kubedl.training.elastic.asking import CheckpointAsker
 from kubedl.training.plan import CheckpointRequest, ProgressRequest
+from kubedl.training.spot import reports as reporting
 from kubedl.training.spot.progress import NOTHING
 from kubedl.training.spot.reports import ProgressReports
 from kubedl.training_runtime import Checkpoints
@@ -24,8 +25,9 @@ JOB = "job-1"
 
 @pytest.fixture(autouse=True)
 def loopback(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests have no other address than those that no pod may have."""
+    """Tests have no other address than those that no pod may have, and no time to wait."""
     monkeypatch.setattr(asking, "allowed", lambda text: text)
+    monkeypatch.setattr(reporting, "PAUSE", 0.0, raising=False)
 
 
 @pytest.fixture
@@ -57,13 +59,28 @@ async def test_a_program_says_how_far_it_is(checkpoints: Checkpoints) -> None:
     assert (heard.report.at, heard.asked_since) == (NOW, None)
 
 
-async def test_the_address_of_a_pod_is_read_once() -> None:
+async def test_the_address_of_a_pod_is_read_for_each_question() -> None:
+    """Another pod may have got it, and must not get what only the program of the job may know."""
     api = Api()
     async with program(STATE) as (port, heard):
         made = reports(api)
+        await asked(made, port)
+        api.uid = "another"
+        await asked(made, port)
+    assert (api.reads, len(heard)) == (2, 1)
+
+
+async def test_a_program_is_asked_no_more_often_than_every_ten_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may answer something else each time, which would be written."""
+    monkeypatch.setattr(reporting, "PAUSE", 10.0)
+    async with program(STATE) as (port, heard):
+        made = reports(Api())
         for _ in range(3):
             await asked(made, port)
-    assert (api.reads, len(heard)) == (1, 3)
+        assert len(heard) == 1
+        made._jobs[JOB].asked_at -= 10  # noqa: SLF001
+        await asked(made, port)
+    assert len(heard) == 2
 
 
 @pytest.mark.parametrize(

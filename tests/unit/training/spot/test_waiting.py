@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kubedl.api.spot import SpotStatus
+from kubedl.api.spot import MOST_SECONDS, SpotStatus
 from kubedl.training.spot.waiting_time import counted, end_of, is_too_long, waited
 from tests.training_builders import after
 from tests.unit.training.spot.market import Market, market, settings, spot_job
@@ -22,6 +22,18 @@ def test_only_waiting_counts_and_only_training_begins_it_anew() -> None:
     assert (waited(again, after(530)), end_of(again, 100)) == (70, after(560))
     assert is_too_long(again, 100, after(560))
     assert counted(again, after(570), trains=True, waits=False) == SpotStatus()
+
+
+@pytest.mark.parametrize("seconds", [10**18, -(10**18)])
+def test_a_wait_that_somebody_has_edited_is_none_that_cannot_be_told(seconds: int) -> None:
+    edited = SpotStatus(waiting_since=after(0), waited_seconds=seconds)
+    most = MOST_SECONDS if seconds > 0 else 60
+    assert waited(edited, after(60)) == most
+    end = end_of(edited, 100)
+    assert end is not None
+    assert end <= after(100)
+    written = counted(edited, after(60), trains=False, waits=True).waited_seconds
+    assert written in (0, MOST_SECONDS)
 
 
 def suspended(**spot: Any) -> Any:  # noqa: ANN401 - a context
