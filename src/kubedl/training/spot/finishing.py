@@ -54,7 +54,7 @@ def is_left_over(observed: Observed, pod: Pod) -> bool:
 
 def _is_one_enough(job: Job) -> bool:
     """Return whether one Worker that succeeds is enough: one that never ran is none, and nobody waits for it."""
-    return job.spec.success_policy == "AnyWorker"
+    return bool(job.spec.success_policy == "AnyWorker")
 
 
 def _never_trains(seen: ObservedReplica) -> bool:
