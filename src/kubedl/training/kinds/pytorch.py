@@ -97,23 +97,13 @@ class PyTorch(Kind):
         loss of any replica restarts all of them.
         """
         bounds, fixed = job.spec.elastic, job.size - job.count(self.elastic_role)
-        attempt_id, is_host = f"{job.uid[:8]}-{job.resource.status.attempt}", replica == job.leader
         return {
             "MASTER_ADDR": address,
             "MASTER_PORT": str(port),
             "PYTHONUNBUFFERED": "1",
             "PET_NNODES": f"{bounds.min_replicas + fixed}:{bounds.max_replicas + fixed}",
             "PET_NPROC_PER_NODE": str(job.spec.nproc_per_node),
-            **elastic_policy.rendezvous(
-                job.spec.elastic_policy,
-                address,
-                port,
-                attempt_id,
-                is_host=is_host,
-                on_spot=job.spec.spot is not None,
-            ),
-            # Else processes would share the store of the rendezvous, with keys of earlier rounds.
-            "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1",
+            **elastic_policy.rendezvous(job.resource, address, port, is_host=replica == job.leader),
         }
 
     def job(self, resource: TrainingJob) -> Job:

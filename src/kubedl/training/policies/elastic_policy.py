@@ -29,22 +29,22 @@ def understood(resource: TrainingJob, role: str) -> TrainingJob:
     return msgspec.structs.replace(resource, spec=spec)
 
 
-def rendezvous(
-    policy: ElasticPolicy | None, host: str, port: int, attempt_id: str, *, is_host: bool, on_spot: bool = False
-) -> Mapping[str, str]:
+def rendezvous(resource: TrainingJob, host: str, port: int, *, is_host: bool) -> Mapping[str, str]:
     """Return what torchrun is told about the rendezvous; the replica at `host` keeps it.
 
     Without an id of the user's, each attempt of the job has a rendezvous of its own.
     """
-    policy = policy or NONE
-    timeouts = {**RENDEZVOUS, **(WITHOUT_LEADER if on_spot else {})}
+    policy: ElasticPolicy = resource.spec.elastic_policy or NONE
+    timeouts = RENDEZVOUS if resource.spec.spot is None else {**RENDEZVOUS, **WITHOUT_LEADER}
     settings = {"is_host": str(int(is_host)), **timeouts, **{one.key: one.value for one in policy.rdzv_conf}}
     restarts = RESTARTS_BY_TORCHRUN if policy.max_restarts is None else policy.max_restarts
     return {
         "PET_RDZV_BACKEND": "c10d",
         "PET_RDZV_ENDPOINT": f"{host}:{policy.rdzv_port or port}",
-        "PET_RDZV_ID": policy.rdzv_id or attempt_id,
+        "PET_RDZV_ID": policy.rdzv_id or f"{resource.metadata.uid[:8]}-{resource.status.attempt}",
         "PET_RDZV_CONF": ",".join(f"{key}={value}" for key, value in settings.items()),
         "PET_MAX_RESTARTS": str(restarts),
+        # Else processes would share the store of the rendezvous, with keys of earlier rounds.
+        "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1",
         **({"PET_STANDALONE": "1"} if policy.standalone else {}),
     }
