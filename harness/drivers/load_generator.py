@@ -104,7 +104,13 @@ class Report:
     def words(self) -> str:
         """For a message: who answered, what failed."""
         reasons = Counter(one.failure for one in self.failed)
-        return f"{self.sent} requests, answered {self.answered()}, failed {dict(reasons)}"
+        told = f"{self.sent} requests, answered {self.answered()}, failed {dict(reasons)}"
+        if not reasons:
+            return told
+        began, ended, moments = self.requests[0].at, self.requests[-1].at, [one.at for one in self.failed]
+        return (
+            f"{told}, {moments[0] - began:.1f} to {moments[-1] - began:.1f} s after the first of {ended - began:.1f} s"
+        )
 
 
 class Load(Process):

@@ -3,6 +3,8 @@
 import time
 from collections.abc import Callable
 
+import pytest
+
 from testbed.cluster import Cluster
 from tests.e2e.serving.inferences import ObservedInference, answering
 
@@ -40,4 +42,7 @@ def test_load_makes_a_predictor_grow_and_its_end_shrink(
         reports.append(always.finish())
     record_property("requests", sum(report.sent for report in reports))
     record_property("failed", sum(len(report.failed) for report in reports))
-    assert not any(report.failed for report in reports), [*(report.words() for report in reports), inference.seen()]
+    if any(report.failed for report in reports):
+        pytest.fail(
+            "\n".join([*(report.words() for report in reports), inference.seen()])
+        )  # an assertion cuts it short
