@@ -10,7 +10,7 @@ from datetime import timedelta
 
 import msgspec
 
-from kubedl.api.conditions import find, is_finished, is_true
+from kubedl.api.conditions import holding, is_finished, is_true
 from kubedl.api.training import cron_policy
 from kubedl.training import (
     blocked,
@@ -220,8 +220,8 @@ def _hold_for_flavors(builder: PlanBuilder) -> None:
 
 def _unblock(builder: PlanBuilder) -> None:
     """End the condition Blocked of a job that has all its pods: they may have been created in spite of an error."""
-    condition = find(builder.status.conditions, blocked.BLOCKED)
-    if condition is None or condition.status != "True" or condition.reason == blocked.HIDDEN:
+    condition = holding(builder.status.conditions, blocked.BLOCKED)
+    if condition is None or condition.reason == blocked.HIDDEN:
         return
     if not (builder.creations or builder.create_service or builder.deletions or builder.moved or builder.gates):
         builder.condition(blocked.BLOCKED, False, "PodsCreated")
@@ -245,10 +245,9 @@ def _describe(builder: PlanBuilder, replicas: list[ObservedReplica]) -> None:
         if builder.condition("Running", True, "JobRunning", complete):
             builder.event("Normal", "JobRunning", complete)
         builder.state("Running", "JobRunning")
-    elif is_true(builder.status.conditions, "Restarting"):
-        cause = find(builder.status.conditions, "Restarting")
+    elif (cause := holding(builder.status.conditions, "Restarting")) is not None:
         builder.condition("Running", False, "JobRestarting", message)
-        builder.state("Restarting", cause.reason if cause is not None else "")
+        builder.state("Restarting", cause.reason)
     elif not is_true(builder.status.conditions, "Running"):
         builder.state("Created", waiting.WAITING_FOR_PODS)
 

@@ -166,5 +166,4 @@ def _is_going(pod: Pod | None) -> bool:
 
 
 def _is_evicted(pod: Pod | None) -> bool:
-    condition = pod.condition(DISRUPTED) if pod is not None else None
-    return condition is not None and condition.status == "True"
+    return pod is not None and pod.holding(DISRUPTED) is not None

@@ -94,8 +94,7 @@ def _ended_before(pod: Pod) -> bool:
 def _failed(
     pod: Pod, ended: Terminated | None, where: str, role: JobRole, scope: RestartScope
 ) -> tuple[FailureClass, str]:
-    target = pod.condition(DISRUPTED)
-    if target is not None and target.status == "True":
+    if pod.holding(DISRUPTED) is not None:
         return FailureClass.DISRUPTION, _taken(pod)
     if pod.status.reason == EVICTED:
         text = f"was evicted: {pod.status.message or 'it exceeded its storage limit'}"
@@ -122,10 +121,8 @@ def _by_node(pod: Pod) -> bool:
 
 
 def _taken(pod: Pod) -> str:
-    target = pod.condition(DISRUPTED)
-    if target is not None and target.status == "True":
-        return f"was disrupted: {target.message or target.reason}"
-    return "was deleted"
+    target = pod.holding(DISRUPTED)
+    return f"was disrupted: {target.message or target.reason}" if target is not None else "was deleted"
 
 
 def ending(pod: Pod, main: str) -> tuple[Terminated | None, str]:
