@@ -24,6 +24,7 @@ from kubedl.training.addons import registry
 from kubedl.training.blocked import Refusal
 from kubedl.training.creation_backoff import CreationBackoff
 from kubedl.training.elastic import leaving, resizing
+from kubedl.training.ending import without_version
 from kubedl.training.gang.assignment import job_of
 from kubedl.training.gang.retries import GangRetries
 from kubedl.training.informers import Informers
@@ -34,7 +35,7 @@ from kubedl.training.nodes import NodeView
 from kubedl.training.observed import Observed, Settings
 from kubedl.training.placement.observation import observe_placement
 from kubedl.training.plan import Plan
-from kubedl.training.planner import plan, without_version
+from kubedl.training.planner import plan
 from kubedl.training.waiting_memory import WaitingMemory
 
 Written = Callable[[str, TrainingJob, JobStatus, datetime], None]
