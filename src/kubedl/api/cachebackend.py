@@ -13,11 +13,10 @@ from msgspec import Meta
 from kubedl.api.conditions import Conditions
 from kubedl.kube.types.meta import ObjectMeta, Record, Resource
 from kubedl.schema.crd import Column, CustomResource
-from kubedl.schema.structural import Rule
+from kubedl.schema.structural import MAX_INT32, Rule
 
 GROUP = "cache.kubedl.io"
 VERSION = "v1alpha1"
-MOST_SECONDS = 2**31 - 1
 # Fluid uses the name for the PersistentVolumeClaim and for pods with a host name.
 NAME = r"^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$"
 NO_NAME = (
@@ -127,7 +126,7 @@ class Options(Record, frozen=True):
         int,
         Meta(
             ge=0,
-            le=MOST_SECONDS,
+            le=MAX_INT32,
             description="Seconds after which a CacheBackend that no job uses is deleted. 0, the default, keeps it "
             "until it is deleted by hand.",
         ),

@@ -48,6 +48,12 @@ def find(conditions: Iterable[Condition], kind: str) -> Condition | None:
     return None
 
 
+def holding(conditions: Iterable[Condition], kind: str) -> Condition | None:
+    """Return the condition of the given type if it is true."""
+    condition = find(conditions, kind)
+    return condition if condition is not None and condition.status == "True" else None
+
+
 def turned(before: Iterable[Condition], after: Iterable[Condition], kind: str) -> Condition | None:
     """Return the condition of this type if its status or reason changed; a new message alone does not count."""
     old, new = find(before, kind), find(after, kind)
@@ -58,8 +64,7 @@ def turned(before: Iterable[Condition], after: Iterable[Condition], kind: str) -
 
 def is_true(conditions: Iterable[Condition], kind: str) -> bool:
     """Return whether the condition exists and is true."""
-    condition = find(conditions, kind)
-    return condition is not None and condition.status == "True"
+    return holding(conditions, kind) is not None
 
 
 def is_finished(conditions: Iterable[Condition]) -> bool:

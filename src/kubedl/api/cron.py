@@ -13,12 +13,11 @@ from kubedl.api.conditions import Conditions
 from kubedl.kube.codec import RawObject
 from kubedl.kube.types.meta import ObjectMeta, Record, Resource
 from kubedl.schema.crd import Column, CustomResource
-from kubedl.schema.structural import KEEP_UNKNOWN, Rule, Schema
+from kubedl.schema.structural import KEEP_UNKNOWN, MAX_INT32, Rule, Schema
 
 GROUP = "apps.kubedl.io"
 VERSION = "v1alpha1"
 OF_JOBS = "training.kubedl.io/v1alpha1"
-MOST_SECONDS = 2**31 - 1
 MOST_ROWS = 100  # of status.history, and of active runs
 CRON_NAME = "kubedl.io/cron-name"  # label of runs
 SCHEDULED_TIME = "kubedl.io/scheduled-time"  # annotation of runs
@@ -93,7 +92,7 @@ class CronPolicy(Record, frozen=True):
             int,
             Meta(
                 ge=0,
-                le=MOST_SECONDS,
+                le=MAX_INT32,
                 description="Seconds after its scheduled time within which a run may still be started, if it was "
                 "missed. By default there is no limit.",
             ),
@@ -115,7 +114,7 @@ class CronPolicy(Record, frozen=True):
             int,
             Meta(
                 ge=0,
-                le=MOST_SECONDS,
+                le=MAX_INT32,
                 description="The number of finished runs to keep; older ones are deleted. By default all are kept.",
             ),
         ]

@@ -9,9 +9,7 @@ from kubedl.api.replica_spec import MAX_REPLICAS
 from kubedl.api.validation.elastic_policy import setting_rules
 from kubedl.kube.codec import RawObject
 from kubedl.kube.types.meta import Record
-from kubedl.schema.structural import Rule, list_map
-
-MOST_RESTARTS = 2**31 - 1
+from kubedl.schema.structural import MAX_INT32, Rule, list_map
 
 
 class RendezvousSetting(Record, frozen=True):
@@ -92,7 +90,7 @@ class ElasticPolicy(Record, frozen=True):
     max_restarts: (
         Annotated[
             int,
-            Meta(ge=0, le=MOST_RESTARTS, description="How often torchrun starts its processes again by itself."),
+            Meta(ge=0, le=MAX_INT32, description="How often torchrun starts its processes again by itself."),
         ]
         | None
     ) = None

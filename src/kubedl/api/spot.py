@@ -9,10 +9,9 @@ from msgspec import Meta
 from kubedl.api.replica_spec import MAX_REPLICAS
 from kubedl.api.validation.spot import spot_rules
 from kubedl.kube.types.meta import Record
-from kubedl.schema.structural import Rule
+from kubedl.schema.structural import MAX_INT32, Rule
 
 MOST_POOLS = 8
-MOST_SECONDS = 2**31 - 1
 
 OnMaxWait = Literal["OnDemand", "Suspend", "Fail"]
 SpotMode = Literal["Spot", "OnDemand", "Last"]
@@ -25,7 +24,7 @@ class Work(Record, frozen=True):
         int,
         Meta(
             ge=1,
-            le=MOST_SECONDS,
+            le=MAX_INT32,
             description="How long the whole training takes if all replicas take part all the time.",
         ),
     ]
@@ -52,7 +51,7 @@ class Spot(Record, frozen=True):
             int,
             Meta(
                 ge=1,
-                le=MOST_SECONDS,
+                le=MAX_INT32,
                 description="How long the job may wait for nodes while it does not train. By default for ever.",
             ),
         ]
@@ -81,7 +80,7 @@ class Spot(Record, frozen=True):
             int,
             Meta(
                 ge=1,
-                le=MOST_SECONDS,
+                le=MAX_INT32,
                 description="Instead of deadline: seconds from the first start of the job. Time in which the job is "
                 "suspended counts.",
             ),

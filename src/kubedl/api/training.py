@@ -15,15 +15,16 @@ from kubedl.api.cron import CronPolicy
 from kubedl.api.elastic import Elastic, ElasticStatus
 from kubedl.api.model import ModelOutput
 from kubedl.api.placement import Placement
+from kubedl.api.scheduling_policy import SchedulingPolicy
 from kubedl.api.spot import Spot, SpotStatus
 from kubedl.api.training_addons import CodeSource, TensorBoard
 from kubedl.api.training_failure import LastFailure
 from kubedl.kube.types.meta import ObjectKey, ObjectMeta, Record
+from kubedl.schema.structural import MAX_INT32
 
 GROUP = "training.kubedl.io"
 VERSION = "v1alpha1"
 BY_CACHE = "cache"  # name of the index of jobs by their CacheBackend
-MOST = 2**31 - 1  # largest int32, safe for clients in other languages; as seconds it is still a valid date
 
 CleanPodPolicy = Literal["All", "Running", "None"]
 RestartScope = Literal["Replica", "Job"]
@@ -32,54 +33,6 @@ ManagedBy = Literal["training.kubedl.io/operator", "kueue.x-k8s.io/multikueue"]
 NetworkMode = Literal["Pod", "Host", "HostDirect"]
 HostNetworkMode = Literal["Host", "HostDirect"]
 State = Literal["Created", "Queuing", "Running", "Restarting", "Suspended", "Succeeded", "Failed"]
-
-
-class SchedulingPolicy(Record, frozen=True):
-    """Scheduling of the pods of a job."""
-
-    min_available: (
-        Annotated[
-            int,
-            Meta(
-                ge=1,
-                le=MOST,
-                description="The number of pods that must start together (gang scheduling). Roles that wait for others "
-                "(dependsOn) start together later. By default all pods, if the job has a gang scheduler.",
-            ),
-        ]
-        | None
-    ) = None
-    priority: (
-        Annotated[
-            int,
-            Meta(
-                ge=-MOST,
-                le=MOST,
-                description="Not supported yet (use priorityClassName): a job that sets it is rejected.",
-            ),
-        ]
-        | None
-    ) = None
-    priority_class_name: Annotated[
-        str, Meta(max_length=253, description="The PriorityClass of pods whose template sets none.")
-    ] = ""
-    queue: Annotated[
-        str,
-        Meta(
-            max_length=253,
-            description="The LocalQueue of Kueue that the job waits in; with Volcano or YuniKorn as gang scheduler, "
-            "its queue. The label kueue.x-k8s.io/queue-name of the job has precedence. Without either, a job joins the "
-            "LocalQueue named default, if its namespace has one when the job starts.",
-        ),
-    ] = ""
-    gang_scheduler: Annotated[
-        str,
-        Meta(
-            max_length=63,
-            description="The scheduler that starts the pods of the job together: auto, none, native, volcano, "
-            "coscheduling, koordinator or yunikorn. The default is that of the operator (--gang-scheduler).",
-        ),
-    ] = ""
 
 
 class JobSpec(Record, frozen=True):
@@ -95,7 +48,9 @@ class JobSpec(Record, frozen=True):
     ttl_seconds_after_finished: (
         Annotated[
             int,
-            Meta(ge=0, le=MOST, description="Seconds after which a finished job is deleted. If unset, it is kept."),
+            Meta(
+                ge=0, le=MAX_INT32, description="Seconds after which a finished job is deleted. If unset, it is kept."
+            ),
         ]
         | None
     ) = None
@@ -104,10 +59,9 @@ class JobSpec(Record, frozen=True):
             int,
             Meta(
                 ge=1,
-                le=MOST,
+                le=MAX_INT32,
                 description="Seconds after which an active job fails. Suspended time does not count. By default "
-                "there is no "
-                "limit.",
+                "there is no limit.",
             ),
         ]
         | None
@@ -117,9 +71,9 @@ class JobSpec(Record, frozen=True):
             int,
             Meta(
                 ge=0,
-                le=MOST,
-                description="The number of retries of failed replicas before the job fails. By default there is "
-                "no limit.",
+                le=MAX_INT32,
+                description="The number of retries of failed replicas before the job fails. By default there is no "
+                "limit.",
             ),
         ]
         | None

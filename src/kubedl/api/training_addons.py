@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from kubedl.kube.codec import RawObject
 from kubedl.kube.types.meta import Record
-from kubedl.schema.structural import Rule
+from kubedl.schema.structural import MAX_INT32, Rule
 
 _HOST = r"([A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9A-Fa-f:.]+\])"
 _USER = r"([A-Za-z0-9_][A-Za-z0-9_.-]*@)?"
@@ -103,7 +103,7 @@ class CodeSource(Record, frozen=True):
         int,
         Meta(
             ge=0,
-            le=2**31 - 1,
+            le=MAX_INT32,
             description="The number of commits to fetch. 0 fetches the whole history. Defaults to 1.",
         ),
     ] = 1
@@ -175,7 +175,7 @@ class TensorBoard(Record, frozen=True):
         int,
         Meta(
             ge=0,
-            le=2**31 - 1,
+            le=MAX_INT32,
             description="Seconds that TensorBoard keeps running after the job has finished. Defaults to 0.",
         ),
     ] = 0

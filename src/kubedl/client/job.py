@@ -38,10 +38,34 @@ class JobSummary(Record, frozen=True, omit_defaults=False):
 
 
 @dataclass(frozen=True)
-class Job:
-    """One job. `manifest` is the whole object; the rest are the parts that everybody asks for."""
+class HasManifest:
+    """An object by its manifest, the whole of it, and the parts that all objects have."""
 
     manifest: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """Return the metadata."""
+        found: Mapping[str, Any] = self.manifest["metadata"]
+        return found
+
+    @property
+    def spec(self) -> Mapping[str, Any]:
+        """Return the spec."""
+        found: Mapping[str, Any] = self.manifest.get("spec") or {}
+        return found
+
+    @property
+    def status(self) -> Mapping[str, Any]:
+        """Return the status; empty if no operator has seen the object."""
+        found: Mapping[str, Any] = self.manifest.get("status") or {}
+        return found
+
+
+@dataclass(frozen=True)
+class Job(HasManifest):
+    """One job. `manifest` is the whole object; the rest are the parts that everybody asks for."""
+
     kind: str
     name: str
     namespace: str
@@ -63,24 +87,6 @@ class Job:
 
         page = Page(self)
         return {"text/html": page.html(), "text/plain": page.text()}
-
-    @property
-    def metadata(self) -> Mapping[str, Any]:
-        """Return the metadata."""
-        found: Mapping[str, Any] = self.manifest["metadata"]
-        return found
-
-    @property
-    def spec(self) -> Mapping[str, Any]:
-        """Return the spec."""
-        found: Mapping[str, Any] = self.manifest.get("spec") or {}
-        return found
-
-    @property
-    def status(self) -> Mapping[str, Any]:
-        """Return the status; empty if no operator has seen the job."""
-        found: Mapping[str, Any] = self.manifest.get("status") or {}
-        return found
 
     @property
     def uid(self) -> str:

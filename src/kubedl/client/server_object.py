@@ -1,24 +1,16 @@
 """What every object of the API server has: its manifest, names, times and conditions."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from kubedl.client.job import parse_time
+from kubedl.client.job import HasManifest, parse_time
 
 
 @dataclass(frozen=True)
-class ServerObject:
+class ServerObject(HasManifest):
     """One object. `manifest` is the whole of it; the rest are the parts that everybody asks for."""
-
-    manifest: Mapping[str, Any] = field(repr=False)
-
-    @property
-    def metadata(self) -> Mapping[str, Any]:
-        """Return the metadata."""
-        found: Mapping[str, Any] = self.manifest["metadata"]
-        return found
 
     @property
     def name(self) -> str:
@@ -34,18 +26,6 @@ class ServerObject:
     def created(self) -> datetime | None:
         """Return when it was created."""
         return parse_time(self.metadata.get("creationTimestamp"))
-
-    @property
-    def spec(self) -> Mapping[str, Any]:
-        """Return the spec."""
-        found: Mapping[str, Any] = self.manifest.get("spec") or {}
-        return found
-
-    @property
-    def status(self) -> Mapping[str, Any]:
-        """Return the status; empty if no operator has seen the object."""
-        found: Mapping[str, Any] = self.manifest.get("status") or {}
-        return found
 
     def condition(self, kind: str) -> Mapping[str, Any]:
         """Return the condition of a type; empty if there is none."""

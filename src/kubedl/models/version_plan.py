@@ -262,8 +262,7 @@ def _answer(final: Terminated | None) -> PackResult:
 
 def _judged(pod: Pod, final: Terminated | None, answer: PackResult) -> _End:
     """Classify the end of a pod without an image."""
-    disrupted = pod.condition("DisruptionTarget")
-    counts = pod.status.reason not in TAKEN_AWAY and (disrupted is None or disrupted.status != "True")
+    counts = pod.status.reason not in TAKEN_AWAY and pod.holding("DisruptionTarget") is None
     if final is None:  # evicted, or its node is gone
         message = pod.status.message or "the build pod ended before the packer started"
         return _End(False, counts, pod.status.reason or "PodLost", message, pod.metadata.creation_timestamp)

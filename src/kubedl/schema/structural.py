@@ -30,7 +30,7 @@ Reason = Literal["FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired
 RULES = "__rules__"  # rules of a struct: `__rules__: ClassVar[tuple[Rule, ...]]`
 KEEP_UNKNOWN: Schema = {"x-kubernetes-preserve-unknown-fields": True}
 NOT_STRUCTURAL = {"$ref", "$defs", "title", "examples", "uniqueItems", "nullable"}
-INT32 = 2**31
+MAX_INT32 = 2**31 - 1  # safe for clients in other languages; as seconds it is still a valid date
 
 
 class NotStructuralError(TypeError):
@@ -188,7 +188,7 @@ def _number(kind: str, info: inspect.IntType | inspect.FloatType) -> Schema:
     least, most = _first(info.ge, info.gt), _first(info.le, info.lt)
     schema: Schema = {"type": kind}
     if kind == "integer":
-        small = least is not None and most is not None and least >= -INT32 and most < INT32
+        small = least is not None and most is not None and least >= -MAX_INT32 - 1 and most <= MAX_INT32
         schema["format"] = "int32" if small else "int64"
     return {
         **schema,

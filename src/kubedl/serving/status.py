@@ -97,12 +97,8 @@ def settling(observed: Observed, predictor_plans: Sequence[PredictorPlan]) -> ti
 
 
 def _first_ready(observed: Observed, predictor_plan: PredictorPlan) -> datetime | None:
-    conditions = [pod.condition("Ready") for pod in observed.pods_of(predictor_plan.predictor.name, STABLE)]
-    times = [
-        condition.last_transition_time
-        for condition in conditions
-        if condition is not None and condition.status == "True"
-    ]
+    conditions = [pod.holding("Ready") for pod in observed.pods_of(predictor_plan.predictor.name, STABLE)]
+    times = [condition.last_transition_time for condition in conditions if condition is not None]
     return min((time for time in times if time is not None), default=None)
 
 

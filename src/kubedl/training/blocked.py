@@ -5,7 +5,7 @@ from datetime import datetime
 
 import msgspec
 
-from kubedl.api.conditions import Condition, find, is_true, set_condition
+from kubedl.api.conditions import Condition, find, holding, set_condition
 from kubedl.api.training import JobStatus
 from kubedl.kube.errors import ApiError, UnknownOutcomeError
 from kubedl.kube.types.core import Pod
@@ -49,25 +49,23 @@ def without_blocked(status: JobStatus, generation: int, now: datetime, reason: s
 
 def waiting(status: JobStatus) -> JobStatus:
     """Return the status during the delay after a rejection: unchanged, with its reason."""
-    condition = find(status.conditions, BLOCKED)
-    if condition is None or condition.status != "True":
-        return status
-    return msgspec.structs.replace(status, reason=condition.reason)
+    condition = holding(status.conditions, BLOCKED)
+    return status if condition is None else msgspec.structs.replace(status, reason=condition.reason)
 
 
 def by_hidden(status: JobStatus) -> bool:
     """Return whether the job is blocked only by pods that lost their label."""
-    condition = find(status.conditions, BLOCKED)
-    return condition is not None and (condition.status, condition.reason) == ("True", HIDDEN)
+    condition = holding(status.conditions, BLOCKED)
+    return condition is not None and condition.reason == HIDDEN
 
 
 def with_hidden(status: JobStatus, generation: int, hidden: Sequence[Pod], now: datetime) -> JobStatus:
     """Return the status with the pods that lost their label, and so are not watched; a rejection has precedence."""
-    found = find(status.conditions, BLOCKED)
-    if found is not None and found.status == "True" and found.reason != HIDDEN:
+    found = holding(status.conditions, BLOCKED)
+    if found is not None and found.reason != HIDDEN:
         return status
     if not hidden:
-        return without_blocked(status, generation, now, "PodSeen") if is_true(status.conditions, BLOCKED) else status
+        return without_blocked(status, generation, now, "PodSeen") if found is not None else status
     names = sorted(pod.metadata.name for pod in hidden)
     named = ", ".join(names[:MOST_NAMED]) + (f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else "")
     message = (

@@ -1,48 +1,37 @@
 """Controller of training jobs: observe from informers, plan, apply."""
 
-from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-import msgspec
-
-from kubedl.api.cachebackend import CacheBackend
-from kubedl.api.conditions import find, is_true, turned
+from kubedl.api.conditions import find, turned
 from kubedl.api.model import MODEL_VERSIONS
-from kubedl.api.training import BY_CACHE, JobStatus, TrainingJob, cache_key, is_managed_elsewhere
+from kubedl.api.training import JobStatus, TrainingJob, is_managed_elsewhere
 from kubedl.kube.errors import ApiError, NamespaceTerminatingError
-from kubedl.kube.types.core import PODS, Node, Pod
+from kubedl.kube.types.core import PODS, Pod
 from kubedl.kube.types.meta import ObjectKey
 from kubedl.runtime.concurrency import for_each
 from kubedl.runtime.events import EventRecorder, ObjectReference
-from kubedl.runtime.ownership import controllers_of
 from kubedl.runtime.store import OwnerKey
 from kubedl.runtime.writer import Writer
 from kubedl.training import blocked, creation, labels, model_version, replica_status, waiting
-from kubedl.training.addons import registry
 from kubedl.training.blocked import Refusal
 from kubedl.training.creation_backoff import CreationBackoff
-from kubedl.training.elastic import leaving, resizing
-from kubedl.training.gang.assignment import job_of
+from kubedl.training.ending import without_version
 from kubedl.training.gang.retries import GangRetries
 from kubedl.training.informers import Informers
 from kubedl.training.kind import Kind
-from kubedl.training.kueue.admission import apply_counts
-from kubedl.training.kueue.observation import is_undecided, observe_queue
-from kubedl.training.nodes import NodeView
+from kubedl.training.kueue.observation import is_undecided
 from kubedl.training.observed import Observed, Settings
-from kubedl.training.placement.observation import observe_placement
+from kubedl.training.observer import Observer
 from kubedl.training.plan import Plan
-from kubedl.training.planner import plan, without_version
-from kubedl.training.waiting_memory import WaitingMemory
+from kubedl.training.planner import plan
 
 Written = Callable[[str, TrainingJob, JobStatus, datetime], None]
 
 ASKED_AT_ONCE = 32
 LOADING = 0.5  # seconds until the caches of Kueue are looked at again, at the start
 LOOK_AT_HIDDEN = timedelta(seconds=30)
-MOST_TERMINATING_PODS = 50_000
 
 
 class JobController:
@@ -61,31 +50,16 @@ class JobController:
     ) -> None:
         """`written` is called with each status that was written, and the job before it."""
         self.kind = kind
-        self._jobs_of = controllers_of(kind.kind)
+        self.observer = Observer(kind, informers, settings, clock)
+        self._waiting_memory = self.observer.waiting_memory
         self._informers = informers
         self._writer = writer
         self._recorder = recorder
-        self._settings = settings
         self._clock = clock
         self._written = written
-        self._nodes = NodeView(informers.nodes, settings)
-        self._waiting_memory = WaitingMemory()
-        self._asker = informers.asker
-        self._reports = informers.reports
-        self._terminating_pods: OrderedDict[str, None] = OrderedDict()  # uids of pods that were deleted while they ran
         self._backoff = CreationBackoff()
         self._gang_retries = GangRetries()
         self._hidden: dict[ObjectKey, tuple[datetime, tuple[Pod, ...]]] = {}  # with the time of the last lookup
-
-    def jobs_on(self, node: Node) -> Iterable[ObjectKey]:
-        """Return the keys of jobs with a pod on a node."""
-        for pod in self._informers.pods.by_index("node", node.metadata.name):
-            yield from self._jobs_of(pod)
-
-    def jobs_using(self, backend: CacheBackend) -> Iterable[ObjectKey]:
-        """Return the keys of jobs that use a CacheBackend, or wait for it."""
-        for job in self._informers.jobs.by_index(BY_CACHE, backend.metadata.key):
-            yield job.metadata.key
 
     async def reconcile(self, key: ObjectKey) -> float | None:
         """Reconcile one job; returns after how many seconds to reconcile again."""
@@ -94,7 +68,7 @@ class JobController:
             return None
         if resource is not None and is_undecided(resource, self._informers):
             return LOADING
-        observed = self.observe(key)
+        observed = self.observer.observe(key)
         if observed is None:
             self._backoff.release(key)
             self._hidden.pop(key, None)
@@ -116,108 +90,16 @@ class JobController:
         soonest = min((moment for moment in moments if moment is not None), default=None)
         return max(0.0, (soonest - self._clock()).total_seconds()) if soonest is not None else None
 
-    def observe(self, key: ObjectKey) -> Observed | None:
-        """Return the observed state of a job, from the informers alone."""
-        resource = self._informers.jobs.get(key)
-        if resource is None:
-            return None
-        name, other = resource.metadata.name, registry.pod_names(resource)
-        owned = tuple(self._informers.pods.owned_by(resource))
-        others = tuple(pod for pod in owned if pod.metadata.name in other) if other else ()
-        pods = tuple(pod for pod in owned if pod.metadata.name not in other) if others else owned
-        services = tuple(self._informers.services.owned_by(resource))
-        settings = self.current_settings()
-        cache, lost, now = cache_key(resource), self._nodes.lost(pods), self._clock().replace(microsecond=0)
-        job = job_of(self.kind, resource, settings)
-        queue = observe_queue(job, owned, settings, self._informers)
-        if queue is not None:
-            apply_counts(job, queue)
-        gone = self._informers.pods.tombstones(OwnerKey.of_owner(resource))
-        deleted = tuple(self._as_terminating(pod) for pod in gone)
-        resizing.hold_size(self.kind, job, (*pods, *deleted))
-        leaving.hold_until_saved(self.kind, job, pods, deleted)
-        return Observed(
-            kind=self.kind,
-            job=job,
-            pods=pods,
-            others=others,
-            deleted=deleted,
-            has_service=any(service.metadata.name == name for service in services),
-            services=services,
-            host_ports=self._informers.host_ports,
-            lost_nodes=lost,
-            now=now,
-            settings=settings,
-            queue=queue,
-            cache=self._informers.backends.get(cache) if cache is not None else None,
-            unmet_placement=observe_placement(resource, self._nodes, now),
-            outage=self._nodes.outage(now) if lost else None,
-            notices=self._nodes.notices(leaving.places(job, pods)),
-            confirmed=self._asker.confirmed(resource.metadata.uid),
-            progress=self._reports.heard(resource.metadata.uid),
-            heard=self._waiting_memory.kubelet_event(resource.metadata.uid),
-            message_written_at=self._waiting_memory.message_changed_at(resource.metadata.uid),
-        )
-
-    def current_settings(self) -> Settings:
-        """Return the settings, with the gang schedulers that the cluster has now."""
-        installed = self._informers.gang_schedulers()
-        if installed is not self._settings.gang_schedulers:
-            self._settings = replace(self._settings, gang_schedulers=installed)
-        return self._settings
-
-    def job_changed(self, old: TrainingJob | None, new: TrainingJob | None) -> None:
-        """Forget the deleted pods of a job that is deleted or resumed.
-
-        The watch event of the status is used, since the response to the write may be lost.
-        """
-        if old is not None and (new is None or _is_suspended(old) > _is_suspended(new)):
-            self._forget(OwnerKey.of_owner(old))
-        if old is not None and (new is None or new.metadata.uid != old.metadata.uid):
-            self._waiting_memory.forget(old.metadata.uid)
-            self._asker.forget(old.metadata.uid)
-            self._reports.forget(old.metadata.uid)
-
-    def pod_changed(self, old: Pod | None, new: Pod | None) -> None:
-        """Remember pods that were deleted while they ran: the last state of one that ends at once does not show it.
-
-        Pods are usually deleted after their job; then their state is not needed.
-        """
-        if new is not None:
-            if new.metadata.deletion_grace_period_seconds and any(self._jobs_of(new)):
-                self._terminating_pods[new.metadata.uid] = None
-                if len(self._terminating_pods) > MOST_TERMINATING_PODS:  # a standby never removes entries otherwise
-                    self._terminating_pods.popitem(last=False)
-        elif old is not None:
-            for key in self._jobs_of(old):
-                resource, controller = self._informers.jobs.get(key), OwnerKey.of_controller(old)
-                if controller is not None and (resource is None or resource.metadata.uid != controller.uid):
-                    self._forget(controller)
-
     def _ask(self, uid: str, decided: Plan) -> None:
         """Ask the program of a job what its plan wants to know; answers that nobody waits for are forgotten."""
         if decided.ask is not None:
-            self._asker.ask(uid, decided.ask)
+            self._informers.asker.ask(uid, decided.ask)
         else:
-            self._asker.forget(uid)
+            self._informers.asker.forget(uid)
         if decided.report is not None:
-            self._reports.ask(uid, decided.report)
+            self._informers.reports.ask(uid, decided.report)
         else:
-            self._reports.stop(uid)
-
-    def _as_terminating(self, pod: Pod) -> Pod:
-        """Return the last state of a pod, with a grace period if it was deleted while it ran."""
-        if pod.metadata.uid not in self._terminating_pods:
-            return pod
-        meta = msgspec.structs.replace(pod.metadata, deletion_grace_period_seconds=1)
-        return msgspec.structs.replace(pod, metadata=meta)
-
-    def _forget(self, job: OwnerKey, pods: Iterable[str] | None = None) -> None:
-        """Forget these deleted pods of a job, or all of them."""
-        gone = [pod.metadata.uid for pod in self._informers.pods.tombstones(job)] if pods is None else list(pods)
-        for uid in gone:
-            self._terminating_pods.pop(uid, None)
-        self._informers.pods.drop_tombstones(job, gone)
+            self._informers.reports.stop(uid)
 
     async def _confirm(self, observed: Observed, decided: Plan) -> tuple[Observed, Plan]:
         """Look up pods missing from the cache. A pod that only lost its label still belongs to the job."""
@@ -265,7 +147,7 @@ class JobController:
         )
         if decided.delete_job:
             await self._writer.delete(resource, self.kind.resource, resource)
-        self._forget(OwnerKey.of_owner(resource), decided.forget)
+        self.observer.forget(OwnerKey.of_owner(resource), decided.forget)
         if isinstance(refusal, ApiError):  # an invalid template needs an edit, not a retry
             raise refusal
 
@@ -329,7 +211,3 @@ class JobController:
 
     def _reference(self, resource: TrainingJob) -> ObjectReference:
         return ObjectReference.of(self.kind.resource, resource)
-
-
-def _is_suspended(resource: TrainingJob) -> bool:
-    return is_true(resource.status.conditions, "Suspended")

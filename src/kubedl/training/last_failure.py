@@ -12,7 +12,7 @@ from kubedl.kube.types.core import ContainerStatus, Pod, Terminated
 from kubedl.training.observed import ObservedReplica
 from kubedl.training.plan import PlanBuilder
 from kubedl.training.policies.clean_pod_policy import ENDED
-from kubedl.training.policies.failure_policy import Failure, FailureClass, ending
+from kubedl.training.policies.failure_policy import DISRUPTED, Failure, FailureClass, ending
 from kubedl.training.policies.safe_time import LONG_AGO
 
 LONGEST_MESSAGE, LONGEST_REASON = 1024, 64  # characters; the end of a message has the error
@@ -97,9 +97,8 @@ def _ending(builder: PlanBuilder, pod: Pod | None, failure: Failure) -> tuple[st
     if pod.spec.node_name in builder.observed.lost_nodes and pod.status.phase not in ENDED:
         return LOST, failure.text, None, ""
     if failure.cost is FailureClass.DISRUPTION or pod.status.reason:
-        target = pod.condition("DisruptionTarget")
-        is_target = target is not None and target.status == "True"
-        reason = target.reason if target is not None and is_target else pod.status.reason
+        target = pod.holding(DISRUPTED)
+        reason = target.reason if target is not None else pod.status.reason
         return reason or DELETED, failure.text, None, ""
     ended = ending(pod, builder.observed.job.container)[0]
     if ended is None:

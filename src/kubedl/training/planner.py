@@ -5,36 +5,31 @@ succeeded, has failures to handle, or has pods to create.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
-from datetime import timedelta
 
-import msgspec
-
-from kubedl.api.conditions import find, is_finished, is_true
+from kubedl.api.conditions import holding, is_finished, is_true
 from kubedl.api.training import cron_policy
 from kubedl.training import (
     blocked,
     completion_messages,
+    ending,
     ignored_edits,
     last_failure,
-    lost_nodes,
-    model_version,
     queuing,
     replica_status,
     restarts,
+    suspending,
     waiting,
 )
 from kubedl.training.addons import registry
-from kubedl.training.addons.base import EDIT_IGNORED, Addon
+from kubedl.training.addons.base import Addon
 from kubedl.training.elastic import reclaim, resizing
-from kubedl.training.formatting import headline
 from kubedl.training.gang import assignment as gang
 from kubedl.training.gang import release as gang_release
 from kubedl.training.kind import Done
 from kubedl.training.kueue import admission
 from kubedl.training.observed import Observed, ObservedReplica
-from kubedl.training.plan import Creation, Event, Gate, Plan, PlanBuilder
-from kubedl.training.policies import clean_pod_policy, success_policy, ttl_after_finished
+from kubedl.training.plan import Creation, Gate, Plan, PlanBuilder
+from kubedl.training.policies import success_policy
 from kubedl.training.policies.active_deadline import deadline
 from kubedl.training.policies.depends_on import waits_for
 from kubedl.training.policies.legacy_annotations import unsupported
@@ -45,7 +40,6 @@ from kubedl.training.spot import refusal as spot_refusal
 
 FLAVOR_NOT_FOUND = "FlavorNotFound"
 SCHEDULED = "JobScheduled"
-LOOK_AGAIN = timedelta(seconds=5)  # for a flavor that is not known, or a queue that does not honour the placement
 
 
 def plan(observed: Observed) -> Plan:
@@ -55,7 +49,7 @@ def plan(observed: Observed) -> Plan:
     if resource.metadata.deletion_timestamp is not None:
         return builder.plan()  # its dependents are garbage-collected
     if is_finished(resource.status.conditions):
-        _after_the_end(builder)
+        ending.clean_up(builder)
         return builder.plan()
     deadline_seconds = observed.job.spec.active_deadline_seconds
     builder.set(observed_generation=resource.metadata.generation, active_deadline_seconds=deadline_seconds)
@@ -67,25 +61,12 @@ def plan(observed: Observed) -> Plan:
     refusal = _refusal(observed)
     suspension.resume(builder)
     if refusal is not None:
-        _fail(builder, replica_status.observe_replicas(observed), *refusal)
-    elif resource.spec.suspend or is_true(resource.status.conditions, "Suspended") or _obstacle(builder):
-        _suspend(builder)
+        ending.fail(builder, replica_status.observe_replicas(observed), *refusal)
+    elif resource.spec.suspend or is_true(resource.status.conditions, "Suspended") or suspending.obstacle(builder):
+        suspending.suspend(builder)
     else:
         _run(builder)
     return builder.plan()
-
-
-def without_version(decided: Plan) -> Plan:
-    """Return the plan of a success without a model version, with a message that says so."""
-    message = "no ModelVersion was created: the replica that writes the model never mounted its storage"
-    whole = f"{decided.status.message}; {message}"
-    conditions = (
-        msgspec.structs.replace(condition, message=whole) if condition.type in ("Succeeded", "Complete") else condition
-        for condition in decided.status.conditions
-    )
-    status = msgspec.structs.replace(decided.status, model_version_name="", conditions=tuple(conditions))
-    others = (event for event in decided.events if event.reason != "ModelVersionCreated")
-    return replace(decided, status=status, events=(Event("Warning", "ModelNotMounted", message), *others))
 
 
 def _refusal(observed: Observed) -> completion_messages.Outcome | None:
@@ -116,17 +97,17 @@ def _run(builder: PlanBuilder) -> None:
         if spec.model_version is not None and not _is_done(observed, replica_status.recorded_succeeded(observed)):
             replica_status.count(builder, replicas)  # a ModelVersion is never deleted: record the success first
             return
-        _succeed(builder, replicas)
+        ending.succeed(builder, replicas)
         return
     limit = deadline(builder.status.start_time, spec.active_deadline_seconds)
     if limit is not None and observed.now >= limit:
-        _fail(builder, replicas, "DeadlineExceeded", completion_messages.deadline(builder, limit))
+        ending.fail(builder, replicas, "DeadlineExceeded", completion_messages.deadline(builder, limit))
         return
     builder.wake(limit)
     if outcome is None:
         outcome, replicas = _repair(builder, finishing.excuse(builder, replicas))
     if outcome is not None:
-        _fail(builder, replicas, *outcome)
+        ending.fail(builder, replicas, *outcome)
         return
     replicas = gang_release.release(builder, replicas)
     _start(builder, replicas)
@@ -215,13 +196,13 @@ def _hold_for_flavors(builder: PlanBuilder) -> None:
         builder.creations.clear()  # its Workload is created again, and the job waits for its admission
     elif missing:
         builder.hold(Gate(FLAVOR_NOT_FOUND, f"the pods wait for ResourceFlavor {min(missing)}"))
-        builder.wake(later(builder.observed.now, LOOK_AGAIN))
+        builder.wake(later(builder.observed.now, queuing.LOOK_AGAIN))
 
 
 def _unblock(builder: PlanBuilder) -> None:
     """End the condition Blocked of a job that has all its pods: they may have been created in spite of an error."""
-    condition = find(builder.status.conditions, blocked.BLOCKED)
-    if condition is None or condition.status != "True" or condition.reason == blocked.HIDDEN:
+    condition = holding(builder.status.conditions, blocked.BLOCKED)
+    if condition is None or condition.reason == blocked.HIDDEN:
         return
     if not (builder.creations or builder.create_service or builder.deletions or builder.moved or builder.gates):
         builder.condition(blocked.BLOCKED, False, "PodsCreated")
@@ -245,118 +226,8 @@ def _describe(builder: PlanBuilder, replicas: list[ObservedReplica]) -> None:
         if builder.condition("Running", True, "JobRunning", complete):
             builder.event("Normal", "JobRunning", complete)
         builder.state("Running", "JobRunning")
-    elif is_true(builder.status.conditions, "Restarting"):
-        cause = find(builder.status.conditions, "Restarting")
+    elif (cause := holding(builder.status.conditions, "Restarting")) is not None:
         builder.condition("Running", False, "JobRestarting", message)
-        builder.state("Restarting", cause.reason if cause is not None else "")
+        builder.state("Restarting", cause.reason)
     elif not is_true(builder.status.conditions, "Running"):
         builder.state("Created", waiting.WAITING_FOR_PODS)
-
-
-def _succeed(builder: PlanBuilder, replicas: list[ObservedReplica]) -> None:
-    job = builder.observed.job
-    if job.spec.model_version is not None:
-        builder.without_model = builder.status
-        builder.set(model_version_name=model_version.model_version_name(job))
-        builder.event("Normal", "ModelVersionCreated", f"created ModelVersion {model_version.model_version_name(job)}")
-    message = completion_messages.success(builder, replicas)
-    builder.condition("Succeeded", True, "JobSucceeded", message)
-    builder.condition("Complete", True, "JobSucceeded", message)
-    builder.event("Normal", "JobSucceeded", message)
-    builder.state("Succeeded", "JobSucceeded", completion_messages.without_version(message))
-    _end(builder, replicas, "JobSucceeded")
-
-
-def _fail(builder: PlanBuilder, replicas: list[ObservedReplica], reason: str, message: str) -> None:
-    builder.condition("Failed", True, reason, message)
-    builder.event("Warning", reason, message)
-    builder.state("Failed", reason, headline(reason, message))
-    _end(builder, replicas, reason)
-    last_failure.record_in_place(builder, replicas)
-
-
-def _end(builder: PlanBuilder, replicas: list[ObservedReplica], reason: str) -> None:
-    _end_conditions(builder, reason)
-    spot.stop(builder, reason, ended=True)
-    builder.condition(waiting.PODS_READY, False, reason)
-    builder.set(completion_time=builder.observed.now, restarts=waiting.restarts(builder, replicas))
-    builder.creations.clear()
-    replica_status.count(builder, replicas, ended=True)
-    _after_the_end(builder)
-
-
-def _end_conditions(builder: PlanBuilder, reason: str) -> None:
-    """Set the conditions to False that only a job with pods can have."""
-    of_addons = *registry.conditions(), *registry.remarks()
-    for condition in ("Running", "Restarting", blocked.BLOCKED, *of_addons, lost_nodes.CONDITION):
-        builder.condition(condition, False, reason)
-    resizing.stop(builder, reason)
-    reclaim.stop(builder, reason)
-
-
-def _after_the_end(builder: PlanBuilder) -> None:
-    observed, spec = builder.observed, builder.observed.job.spec
-    builder.forget = [pod.metadata.uid for pod in observed.deleted]
-    policy = spec.clean_pod_policy or observed.kind.clean_pod_policy
-    failed = is_true(builder.status.conditions, "Failed")
-    for pod in observed.pods:
-        if clean_pod_policy.is_cleaned(pod, policy, failed=failed) or finishing.is_left_over(observed, pod):
-            restarts.remove(builder, pod)
-    expiry = ttl_after_finished.expiry(builder.status.completion_time, spec.ttl_seconds_after_finished)
-    if expiry is not None and observed.now >= expiry:
-        builder.delete_job = True
-    builder.wake(expiry)
-
-
-def _describe_suspended(builder: PlanBuilder, reason: str, message: str) -> None:
-    _end_conditions(builder, reason)
-    spot.stop(builder, reason, ended=False)
-    builder.condition(EDIT_IGNORED, False, reason)  # edits take effect when the job is resumed
-    builder.condition(waiting.PODS_READY, False, reason, message)
-    builder.set(start_time=None)
-
-
-def _obstacle(builder: PlanBuilder) -> completion_messages.Outcome | None:
-    """Why a job must not run although its user has not suspended it: its queue, or the end of its patience."""
-    observed = builder.observed
-    if (waited := suspension.obstacle(builder)) is not None:
-        return waited
-    queue, started = observed.queue, observed.job.resource.status.start_time is not None
-    return None if queue is None or (started and queue.is_silent) else queue.obstacle()
-
-
-def _suspend(builder: PlanBuilder) -> None:
-    """Delete the pods; successes are kept. The job resumes only when the last pod is gone."""
-    observed, obstacle = builder.observed, _obstacle(builder)
-    replicas = replica_status.observe_replicas(observed)
-    leaving = [
-        pod
-        for pod in observed.pods
-        if pod.status.phase not in clean_pod_policy.ENDED or pod.metadata.deletion_timestamp
-    ]
-    builder.forget = [pod.metadata.uid for pod in observed.deleted]
-    if observed.job.spec.suspend:
-        if builder.condition("Suspended", True, "JobSuspended", "the job is suspended"):
-            builder.event("Normal", "JobSuspended", "the job is suspended: its pods are deleted")
-        _describe_suspended(builder, "JobSuspended", "the job is suspended")
-        builder.state("Suspended", "JobSuspended")
-    elif obstacle is not None:
-        reason, message = obstacle
-        if builder.condition("Suspended", True, reason, message):
-            builder.event("Normal", reason, message)
-        _describe_suspended(builder, reason, message)
-        if reason == suspension.REASON:
-            builder.state("Suspended", reason, message)
-        else:
-            queuing.describe(builder, obstacle)
-        if observed.queue is not None and observed.queue.conflict is not None:
-            builder.wake(later(observed.now, LOOK_AGAIN))
-    elif not leaving:
-        builder.condition("Suspended", False, "JobResumed", "the job was resumed")
-        builder.event("Normal", "JobResumed", "the job was resumed")
-        replicas = restarts.restart_after_resume(builder, replicas)
-    for pod in leaving:
-        restarts.remove(builder, pod)
-    replica_status.count(builder, replicas)
-    if builder.status.state == "Queuing" and not builder.deletions:
-        queuing.limit_writes(builder)

@@ -18,6 +18,7 @@ from kubedl.training.policies.safe_time import later
 from kubedl.training.waiting import LONGEST, PAUSE, PODS_READY, REFRESH, without_numbers
 
 MINUTE, SOON = timedelta(minutes=1), timedelta(seconds=3)
+LOOK_AGAIN = timedelta(seconds=5)  # for a flavor that is not known, or a queue that does not honour the placement
 SUSPENDED = "Suspended"
 INADMISSIBLE = "Inadmissible"  # Kueue's reason if quota does not matter: there is no such queue, or it is stopped
 LEAST_ROOM = 48  # characters; less of a message does not help

@@ -172,5 +172,4 @@ def _age(pod: Pod) -> tuple[int, datetime]:
 
 
 def _is_ready(pod: Pod | None) -> bool:
-    condition = pod.condition("Ready") if pod is not None else None
-    return condition is not None and condition.status == "True"
+    return pod is not None and pod.holding("Ready") is not None

@@ -22,6 +22,7 @@ from kubedl.training.policies.clean_pod_policy import ENDED
 from kubedl.training.policies.failure_policy import Failure, FailureClass, classify
 from kubedl.training.policies.root_cause import root_cause
 from kubedl.training.policies.safe_time import LONG_AGO
+from kubedl.training.spot import losses
 
 
 def scope(observed: Observed) -> RestartScope:
@@ -216,9 +217,7 @@ def _was_there(builder: PlanBuilder, replica: Replica) -> bool:
 
 def _due(builder: PlanBuilder, failure: Failure, before: int) -> bool:
     """Return whether the backoff is over; otherwise reconcile again then."""
-    if builder.observed.job.spec.spot is not None:  # replicas that change pools have new attempts without a failure
-        statuses = builder.status.replica_statuses.values()
-        before = min(before, sum(one.restarts + one.evicted for one in statuses))
+    before = losses.counted(builder.observed.job, builder.status, before)
     again = failure.when + restart_backoff.pause(before, failure.cost is FailureClass.DISRUPTION)
     if builder.observed.now >= again:
         return True

@@ -194,15 +194,15 @@ class _Parts:
             written=self._metrics.written,
         )
         if self._nodes is not None:
-            builder.watches(self._nodes, handler.jobs_on)
-        builder.watches(self._backends, handler.jobs_using, optional=True)
+            builder.watches(self._nodes, handler.observer.jobs_on)
+        builder.watches(self._backends, handler.observer.jobs_using, optional=True)
         builder.watches(self._workloads, controllers_of(kind.kind), optional=True, owner=kind.kind)
         controller = builder.complete(
             self._pacing.around(jobs.store, handler.reconcile), workers=context.options.workers
         )
         controller.watch(self._places.store, controllers_of(kind.kind))
-        jobs.store.subscribe(handler.job_changed)
-        self._pods.store.subscribe(handler.pod_changed, owner=kind.kind)
+        jobs.store.subscribe(handler.observer.job_changed)
+        self._pods.store.subscribe(handler.observer.pod_changed, owner=kind.kind)
         return handler
 
     def _setup_places(self) -> None:
@@ -217,7 +217,7 @@ class _Parts:
         builder = context.controller(f"{kind.kind} Workload")
         stores = Stores(jobs.store, self._pods.store, self._workloads.store, self._queues(), self._missing_kueue)
         handler = WorkloadController(
-            kind, stores, builder.writer, settings=of_jobs.current_settings, clock=context.clock
+            kind, stores, builder.writer, settings=of_jobs.observer.current_settings, clock=context.clock
         )
         builder.for_(jobs, handler.job_with_queue).owns(self._workloads, optional=True)
         builder.watches(self._pods, handler.job_of, owner=kind.kind)

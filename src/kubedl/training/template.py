@@ -61,6 +61,32 @@ class _Template(Record, frozen=True):
     metadata: TemplateMetadata | None = None
 
 
+class Toleration(Record, frozen=True):
+    """A toleration of a template, or of a pool of nodes."""
+
+    key: str | None = None
+    operator: str | None = None
+    value: str | None = None
+    effect: str | None = None
+    toleration_seconds: int | None = None
+
+
+class _Tolerations(Record, frozen=True):
+    tolerations: tuple[Toleration, ...] | None = None
+
+
+class _Tolerating(Record, frozen=True):
+    spec: _Tolerations = _Tolerations()
+
+
+def tolerations(template: codec.RawObject) -> tuple[Toleration, ...]:
+    """Return the tolerations of a template; none if they cannot be read."""
+    try:
+        return codec.decode(template.json, _Tolerating).spec.tolerations or ()
+    except codec.UNREADABLE:
+        return ()
+
+
 def read(role: str, template: codec.RawObject) -> dict[str, Any]:
     """Decode a new copy of a role's template; the fields declared here have the declared types."""
     return read_as(_Template, role, template)

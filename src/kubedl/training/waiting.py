@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from kubedl.api.conditions import Condition, find, is_finished, is_true, set_condition
+from kubedl.api.conditions import Condition, find, holding, is_finished, is_true, set_condition
 from kubedl.api.training import JobStatus, TrainingJob
 from kubedl.kube.types.core import Pod
 from kubedl.training import replica_status, scheduler_message
@@ -98,8 +98,8 @@ def begun(observed: Observed, status: JobStatus, created: Sequence[Pod]) -> JobS
 
 def refused(status: JobStatus, generation: int, now: datetime) -> JobStatus:
     """Return the status with the reason of the condition Blocked as what the job waits for, if it is True."""
-    blocked = find(status.conditions, "Blocked")
-    if blocked is None or blocked.status != "True":
+    blocked = holding(status.conditions, "Blocked")
+    if blocked is None:
         return status
     tail = since(blocked.last_transition_time)
     new = Condition(
@@ -187,8 +187,8 @@ def _count(builder: PlanBuilder, pods: _Pods) -> str:
 
 
 def _blocked(builder: PlanBuilder) -> _Wait | None:
-    condition = find(builder.status.conditions, "Blocked")
-    if condition is None or condition.status != "True" or builder.creations:  # creation is tried again now
+    condition = holding(builder.status.conditions, "Blocked")
+    if condition is None or builder.creations:  # creation is tried again now
         return None
     return _Wait(condition.reason, condition.message, condition.last_transition_time)
 
@@ -196,8 +196,8 @@ def _blocked(builder: PlanBuilder) -> _Wait | None:
 def _gated(builder: PlanBuilder) -> _Wait | None:
     """Return what an add-on with its own condition waits for, or why pods that others wait for are not created."""
     for kind in registry.conditions():
-        closed = find(builder.status.conditions, kind)
-        if closed is not None and closed.status == "True":
+        closed = holding(builder.status.conditions, kind)
+        if closed is not None:
             return _Wait(kind, closed.message, closed.last_transition_time)
     first = [gate for gate in builder.gates if gate.comes_first]
     return _Wait(first[0].reason, first[0].message) if first else None
@@ -247,10 +247,8 @@ def _roles(builder: PlanBuilder, replicas: list[ObservedReplica], pods: _Pods) -
 
 
 def _restart(builder: PlanBuilder) -> _Wait | None:
-    condition = find(builder.status.conditions, "Restarting")
-    if condition is None or condition.status != "True":
-        return None
-    return _Wait(condition.reason, condition.message)
+    condition = holding(builder.status.conditions, "Restarting")
+    return _Wait(condition.reason, condition.message) if condition is not None else None
 
 
 def _all_ready(builder: PlanBuilder, replicas: list[ObservedReplica]) -> None:

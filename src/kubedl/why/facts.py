@@ -7,8 +7,6 @@ from typing import Any
 from kubedl.why.evidence import Evidence, Object, condition_of, items_of, part_of, text_of
 
 LABELS = "training.kubedl.io"
-SIDECAR = "Always"
-MAIN_ENDINGS = ("Succeeded", "Failed")
 
 
 @dataclass(frozen=True)

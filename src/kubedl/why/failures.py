@@ -96,7 +96,7 @@ def first_death(evidence: Evidence) -> Death | None:
     """Return the first death, if the job failed or restarts; None if it runs on."""
     if evidence.subject != "job":
         return None
-    failed = [one for pod in evidence.pods if (one := _of_pod(evidence, pod)) is not None]
+    failed = [one for pod in evidence.pods if (one := _of_pod(pod)) is not None]
     if evidence.state not in ("Restarting", "Failed") and not failed:
         return None
     kept = part_of(evidence.status, "lastFailure")
@@ -126,7 +126,7 @@ def _of_status(evidence: Evidence, kept: Mapping[str, object]) -> Death:
     )
 
 
-def _of_pod(evidence: Evidence, pod: Object) -> Death | None:
+def _of_pod(pod: Object) -> Death | None:
     """Return how a pod ended: one that has failed, or whose container the kubelet restarts."""
     ended = _failed_container(pod)
     disrupted = condition_of(pod.get("status"), "DisruptionTarget")

@@ -54,7 +54,6 @@ QUOTA_NEVER = _message(
     r"current podset request \((?P<asked>[\w.]+)\) > maximum capacity \((?P<most>[\w.]+)\)"
 )
 FLAVOR_NONE = _message(r"resource (?P<resource>\S+) unavailable in ClusterQueue")
-PREEMPTED = _message(r"Preempted to accommodate a workload \(UID: (?P<uid>[^,)]+)")
 TOPOLOGY = _message(r'topology "(?P<topology>[^"]+)" (?:allows to fit only (?P<fits>\d+) out of (?P<all>\d+)|.*)')
 
 # KubeDL's own messages

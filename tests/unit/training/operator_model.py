@@ -109,8 +109,8 @@ class OperatorModel:
 
         for store in self.resources.values():
             store.subscribe(changed)
-        self.jobs.subscribe(self.controller.job_changed)
-        self.pods.subscribe(self.controller.pod_changed)
+        self.jobs.subscribe(self.controller.observer.job_changed)
+        self.pods.subscribe(self.controller.observer.pod_changed)
         self.pods.subscribe(self.host_ports.pod_changed)
 
     def deliver(self, resource: Resource[Any], most: int = 1000) -> bool:

@@ -158,7 +158,7 @@ class Simulation:
 
     def check_end(self) -> None:
         """Everything came to a good end."""
-        observed = self.operator.controller.observe(self.made.metadata.key)
+        observed = self.operator.controller.observer.observe(self.made.metadata.key)
         job = self.world.job
         if job is None or observed is None:
             assert observed is None

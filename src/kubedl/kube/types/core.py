@@ -88,6 +88,11 @@ class Pod(Record, frozen=True):
                 return condition
         return None
 
+    def holding(self, kind: str) -> PodCondition | None:
+        """Return the condition of the given type if it is true."""
+        condition = self.condition(kind)
+        return condition if condition is not None and condition.status == "True" else None
+
 
 class ServicePort(Record, frozen=True):
     """A port of a Service."""

@@ -1,4 +1,4 @@
-"""Asks training programs for checkpoints over HTTP, beside the loop, and remembers the last answer of each job.
+"""Asks training programs over HTTP, beside the loop, and remembers the last answer of each job: about checkpoints here.
 
 A program is not trusted: it is asked at the address that the API server has of its pod and nowhere else, for two
 seconds at most, and of its answer a few bytes are read.
@@ -6,8 +6,10 @@ seconds at most, and of its answer a few bytes are read.
 
 import asyncio
 import ipaddress
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from functools import partial
+from typing import Generic, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -27,6 +29,10 @@ LONGEST_ANSWER = 4096  # bytes, with its head
 LONGEST_ID = 64
 
 T = TypeVar("T")
+AnswerT = TypeVar("AnswerT")
+
+Exchange = Callable[[str, str], Awaitable[AnswerT]]  # with an address, by a token
+Unanswered = Callable[..., object]
 
 log = structlog.get_logger()
 
@@ -80,33 +86,24 @@ class RefusedError(Exception):
 
 
 @dataclass
-class _Memory:
+class _Memory(Generic[AnswerT]):
     asked_at: float
     task: "asyncio.Task[None]"
-    confirmed: str = ""
+    answer: AnswerT
 
 
-class CheckpointAsker:
-    """Asks each job once at a time. Addresses are read when they are needed: the cache of pods has none."""
+class Questions(Generic[AnswerT]):
+    """Asks each job once at a time, and remembers its last answer.
 
-    def __init__(self, client: Client, key: bytes) -> None:
-        self._client, self._key = client, key
-        self._jobs: dict[str, _Memory] = {}
-        self._room = asyncio.Semaphore(AT_ONCE)
+    Addresses are read when they are needed: the cache of pods has none, and another pod may get one later.
+    """
+
+    def __init__(self, client: Client, key: bytes, pause: float, rooms: tuple[int, int], told: Unanswered) -> None:
+        """`rooms` are those of all namespaces, and of each; `told` is called if a program does not answer."""
+        self._client, self._key, self._pause, self._told = client, key, pause, told
+        self._jobs: dict[str, _Memory[AnswerT]] = {}
+        self._room, self._of_a_namespace = asyncio.Semaphore(rooms[0]), rooms[1]
         self._rooms = WeakValueDictionary[str, asyncio.Semaphore]()  # of namespaces; there as long as somebody asks
-
-    def confirmed(self, uid: str) -> str:
-        """Return the last request that the program of a job has confirmed."""
-        known = self._jobs.get(uid)
-        return known.confirmed if known is not None else ""
-
-    def ask(self, uid: str, request: CheckpointRequest) -> None:
-        """Ask in a task of its own, unless this job was asked a moment ago."""
-        loop, known = asyncio.get_running_loop(), self._jobs.get(uid)
-        if known is not None and (not known.task.done() or loop.time() - known.asked_at < PAUSE):
-            return
-        task = loop.create_task(self._ask(uid, request))
-        self._jobs[uid] = _Memory(loop.time(), task, known.confirmed if known is not None else "")
 
     def forget(self, uid: str) -> None:
         """Forget a job; a question that is under way ends without an answer."""
@@ -114,25 +111,52 @@ class CheckpointAsker:
         if known is not None:
             known.task.cancel()
 
-    async def _ask(self, uid: str, request: CheckpointRequest) -> None:
+    def _begin(self, uid: str, pod: Pod, known: AnswerT, exchange: Exchange[AnswerT]) -> None:
+        """Ask in a task of its own, unless the last question is still open, or was asked a moment ago."""
+        loop, before = asyncio.get_running_loop(), self._jobs.get(uid)
+        if before is None or (before.task.done() and loop.time() - before.asked_at >= self._pause):
+            self._jobs[uid] = _Memory(loop.time(), loop.create_task(self._ask(uid, pod, exchange)), known)
+
+    async def _ask(self, uid: str, pod: Pod, exchange: Exchange[AnswerT]) -> None:
         try:
             # The turn of the namespace first: who waits for that one keeps none of the others.
-            async with self._room_of(request.pod.metadata.namespace), self._room:
-                host = await address_of(self._client, request.pod)
+            async with self._room_of(pod.metadata.namespace), self._room:
+                host = await address_of(self._client, pod)
                 async with asyncio.timeout(SECONDS):
-                    confirmed = await exchange(host, request.port, token(self._key, uid), request.id)
+                    answer = await exchange(host, token(self._key, uid))
         except (ApiError, OSError, RefusedError, TimeoutError) as error:
-            log.info("no answer to a request for a checkpoint", pod=request.pod.metadata.name, error=str(error))
+            self._told(pod=pod.metadata.name, error=str(error))
             return
         known = self._jobs.get(uid)
         if known is not None:
-            known.confirmed = confirmed
+            known.answer = answer
 
     def _room_of(self, namespace: str) -> asyncio.Semaphore:
         room = self._rooms.get(namespace)
         if room is None:
-            room = self._rooms[namespace] = asyncio.Semaphore(OF_A_NAMESPACE)
+            room = self._rooms[namespace] = asyncio.Semaphore(self._of_a_namespace)
         return room
+
+
+class CheckpointAsker(Questions[str]):
+    """Asks for checkpoints."""
+
+    def __init__(self, client: Client, key: bytes) -> None:
+        told = partial(log.info, "no answer to a request for a checkpoint")
+        super().__init__(client, key, PAUSE, (AT_ONCE, OF_A_NAMESPACE), told)
+
+    def confirmed(self, uid: str) -> str:
+        """Return the last request that the program of a job has confirmed."""
+        known = self._jobs.get(uid)
+        return known.answer if known is not None else ""
+
+    def ask(self, uid: str, request: CheckpointRequest) -> None:
+        """Ask for a checkpoint."""
+
+        def asked(host: str, secret: str) -> Awaitable[str]:
+            return exchange(host, request.port, secret, request.id)
+
+        self._begin(uid, request.pod, self.confirmed(uid), asked)
 
 
 async def address_of(client: Client, pod: Pod) -> str:

@@ -14,10 +14,10 @@ from kubedl.training.kind import Kind
 from kubedl.training.observed import Observed, ObservedReplica
 from kubedl.training.policies import index_ranges
 from kubedl.training.policies.clean_pod_policy import ENDED
+from kubedl.training.policies.failure_policy import DISRUPTED
 from kubedl.training.policies.safe_time import later
 from kubedl.training.spot.moving import POOL, is_move, moving
 
-DISRUPTED = "DisruptionTarget"  # condition of a pod that Kubernetes evicts
 RESIZE = "Resize"
 NODE = "node"
 AHEAD = timedelta(seconds=60)  # a date that is further ahead than this and a checkpoint is not acted upon yet
@@ -166,5 +166,4 @@ def _is_going(pod: Pod | None) -> bool:
 
 
 def _is_evicted(pod: Pod | None) -> bool:
-    condition = pod.condition(DISRUPTED) if pod is not None else None
-    return condition is not None and condition.status == "True"
+    return pod is not None and pod.holding(DISRUPTED) is not None

@@ -4,18 +4,11 @@ Paid time is split into accounts: starting, saving, changing members, lost to re
 Pods that run have an open entry; closing one removes it and adds to the sums, so that no time is counted twice.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
 from msgspec import Struct
 from msgspec.structs import replace
-
-
-class Price(Struct, frozen=True):
-    """An entry of the price book: what a node with these labels costs in an hour."""
-
-    match: dict[str, str]
-    hourly: str
 
 
 class Entry(Struct, frozen=True, gc=False):
@@ -65,25 +58,6 @@ class Receipt(Struct, frozen=True):
     saved: Decimal | None
     saved_by_price: Decimal | None  # the part of it that is only the discount
     estimated: bool
-
-
-def price_of(labels: Mapping[str, str], book: Iterable[Price]) -> str:
-    """Return the hourly price of a node: of the first entry whose labels it all has; empty if there is none."""
-    for price in book:
-        if all(labels.get(key) == value for key, value in price.match.items()):
-            return price.hourly
-    return ""
-
-
-def share_of(requests: Mapping[str, float], allocatable: Mapping[str, float]) -> float:
-    """Return the part of a node that a pod occupies: of the resource of which it takes the greatest part."""
-    parts = [amount / allocatable[name] for name, amount in requests.items() if allocatable.get(name)]
-    return min(max(parts, default=1.0), 1.0)
-
-
-def begin_of(pod_created: int, pod_scheduled: int, node_created: int) -> int:
-    """Return since when a pod is paid for: a node that is younger than the pod was started for it."""
-    return node_created if node_created > pod_created else pod_scheduled
 
 
 def opened(ledger: Ledger, uid: str, entry: Entry) -> Ledger:

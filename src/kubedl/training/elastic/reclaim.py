@@ -12,7 +12,6 @@ from kubedl.api.elastic import MOST_RECLAIMS, ElasticStatus, Reclaim
 from kubedl.training import replica_status, restarts
 from kubedl.training.elastic import reclaim_records as records
 from kubedl.training.elastic.leaving import (
-    DISRUPTED,
     Key,
     Subject,
     checkpoint_timeout,
@@ -26,8 +25,10 @@ from kubedl.training.job import Job
 from kubedl.training.observed import Observed, ObservedReplica
 from kubedl.training.plan import CheckpointRequest, PlanBuilder
 from kubedl.training.policies import index_ranges
+from kubedl.training.policies.failure_policy import DISRUPTED
 from kubedl.training.policies.restart_backoff import pause
 from kubedl.training.policies.safe_time import LONG_AGO, later
+from kubedl.training.spot import losses
 from kubedl.training.spot.moving import is_move
 
 CONDITION = "Reclaiming"
@@ -87,7 +88,7 @@ def _new_records(builder: PlanBuilder, known: ElasticStatus, found: dict[Key, Su
     room = MOST_RECLAIMS - sum(record.phase not in records.OVER for record in known.reclaims)
     new: list[Reclaim] = []
     for key, subject in found.items():
-        if key in recorded or not subject.replicas or len(new) >= room or _is_evicted_too_often(observed, subject):
+        if key in recorded or not subject.replicas or len(new) >= room or _is_evicted_too_often(builder, subject):
             continue
         record = Reclaim(
             source=subject.notice.source,
@@ -108,13 +109,15 @@ def _with_replicas(observed: Observed, record: Reclaim, subject: Subject) -> Rec
     return msgspec.structs.replace(record, replicas=index_ranges.write(indexes), leader=leader)
 
 
-def _is_evicted_too_often(observed: Observed, subject: Subject) -> bool:
+def _is_evicted_too_often(builder: PlanBuilder, subject: Subject) -> bool:
     """Return whether pods are evicted as soon as they are made, again and again: restarts have a backoff for that."""
-    return subject.notice.source == DISRUPTED and any(
-        observed.now < later(seen.current.metadata.creation_timestamp or LONG_AGO, pause(seen.attempt, disrupted=True))
-        for seen in subject.replicas
-        if seen.current is not None
-    )
+    job, now = builder.observed.job, builder.observed.now
+    for seen in subject.replicas if subject.notice.source == DISRUPTED else ():
+        before = losses.counted(job, builder.status, seen.attempt)
+        born = seen.current.metadata.creation_timestamp if seen.current is not None else None
+        if now < later(born or LONG_AGO, pause(before, disrupted=True)):
+            return True
+    return False
 
 
 def _step(

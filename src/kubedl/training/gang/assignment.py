@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from kubedl.api.training import SchedulingPolicy, TrainingJob
+from kubedl.api.scheduling_policy import SchedulingPolicy
+from kubedl.api.training import TrainingJob
 from kubedl.kube.types.core import Pod
 from kubedl.training.formatting import coarse
 from kubedl.training.gang.pod_group import PodGroup, pod_groups

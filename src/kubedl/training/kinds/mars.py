@@ -15,6 +15,7 @@ from kubedl.kube.quantity import Quantity
 from kubedl.kube.types.meta import Record
 from kubedl.podspec.template import TemplateError
 from kubedl.schema.crd import Rule
+from kubedl.schema.structural import MAX_INT32
 from kubedl.training.job import Job, Replica, Role
 from kubedl.training.kind import Done, Kind
 
@@ -42,7 +43,7 @@ class MemoryPolicy(Record, frozen=True):
     ] = ()
     worker_cache_percentage: (
         Annotated[
-            int, Meta(ge=0, le=2**31 - 1, description="The percentage of a worker's memory that is used as cache.")
+            int, Meta(ge=0, le=MAX_INT32, description="The percentage of a worker's memory that is used as cache.")
         ]
         | None
     ) = None

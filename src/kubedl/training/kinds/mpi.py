@@ -8,11 +8,13 @@ from msgspec import Meta
 
 from kubedl.api.cron import CronPolicy
 from kubedl.api.replica_spec import Dependency, ReplicaSpecs
-from kubedl.api.training import MOST, CleanPodPolicy, JobSpec, RestartScope, SchedulingPolicy, TrainingJob
+from kubedl.api.scheduling_policy import SchedulingPolicy
+from kubedl.api.training import CleanPodPolicy, JobSpec, RestartScope, TrainingJob
 from kubedl.api.validation.training import schedule_rule, scheduling_rules
 from kubedl.kube.codec import RawObject
 from kubedl.kube.types.meta import Record
 from kubedl.schema.crd import Rule
+from kubedl.schema.structural import MAX_INT32
 from kubedl.training import ssh
 from kubedl.training.job import Job, Replica, Role
 from kubedl.training.kind import AuxiliaryObject, Done, Kind
@@ -37,9 +39,9 @@ class RunPolicy(Record, frozen=True):
     """Policies of the job, in a nested field as in KubeDL 0.5. Each may be set here or in the spec."""
 
     clean_pod_policy: Annotated[CleanPodPolicy | None, Meta(description="As in the spec.")] = None
-    ttl_seconds_after_finished: Annotated[int, Meta(ge=0, le=MOST, description="As in the spec.")] | None = None
-    active_deadline_seconds: Annotated[int, Meta(ge=1, le=MOST, description="As in the spec.")] | None = None
-    backoff_limit: Annotated[int, Meta(ge=0, le=MOST, description="As in the spec.")] | None = None
+    ttl_seconds_after_finished: Annotated[int, Meta(ge=0, le=MAX_INT32, description="As in the spec.")] | None = None
+    active_deadline_seconds: Annotated[int, Meta(ge=1, le=MAX_INT32, description="As in the spec.")] | None = None
+    backoff_limit: Annotated[int, Meta(ge=0, le=MAX_INT32, description="As in the spec.")] | None = None
     scheduling_policy: SchedulingPolicy | None = None
     cron_policy: CronPolicy | None = None
     suspend: Annotated[

@@ -8,9 +8,10 @@ import msgspec
 from msgspec import Meta
 
 from kubedl.api.replica_spec import MAX_REPLICAS, ReplicaSpecs
-from kubedl.api.training import MOST, JobSpec, TrainingJob
+from kubedl.api.training import JobSpec, TrainingJob
 from kubedl.api.validation.training import cluster_rule
 from kubedl.kube import codec
+from kubedl.schema.structural import MAX_INT32
 from kubedl.training.job import Job, Replica, Role
 from kubedl.training.kind import Done, Kind
 
@@ -24,7 +25,7 @@ class XDLJobSpec(JobSpec, frozen=True, kw_only=True):
 
     replica_specs: ReplicaSpecs = msgspec.field(name="xdlReplicaSpecs")
     backoff_limit: Annotated[
-        int, Meta(ge=0, le=MOST, description="The number of retries of failed replicas before the job fails.")
+        int, Meta(ge=0, le=MAX_INT32, description="The number of retries of failed replicas before the job fails.")
     ] = 20
     min_finish_work_num: (
         Annotated[

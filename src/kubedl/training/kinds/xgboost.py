@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Annotated
 
 import msgspec
-from msgspec import Meta
 
 from kubedl.api.replica_spec import Dependency, ReplicaSpecs
-from kubedl.api.training import MOST, JobSpec, RestartScope, TrainingJob
+from kubedl.api.training import JobSpec, RestartScope, TrainingJob
+from kubedl.schema.structural import MAX_INT32
 from kubedl.training.job import Job, Replica, Role
 from kubedl.training.kind import Done, Kind
 
@@ -18,7 +18,7 @@ class XGBoostJobSpec(JobSpec, frozen=True, kw_only=True):
     """The spec of an XGBoostJob."""
 
     replica_specs: ReplicaSpecs = msgspec.field(name="xgbReplicaSpecs")
-    ttl_seconds_after_finished: Annotated[int, Meta(ge=0, le=MOST, description=_TTL)] = 100
+    ttl_seconds_after_finished: Annotated[int, msgspec.Meta(ge=0, le=MAX_INT32, description=_TTL)] = 100
 
 
 class XGBoostJob(TrainingJob, frozen=True):

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from kubedl.api.conditions import Condition, find, is_finished, is_true, set_condition
+from kubedl.api.conditions import Condition, find, holding, is_finished, is_true, set_condition
 from kubedl.api.training import RestartScope, TrainingJob, is_managed_elsewhere
 from kubedl.training.kueue.types import ReclaimablePod, Workload, WorkloadStatus
 
@@ -96,8 +96,8 @@ def _status(observed: Observed, workload: Workload) -> WorkloadStatus | None:
             return None  # they use the quota still
         reason = "Succeeded" if is_true(job.status.conditions, "Succeeded") else "Failed"
         return _with(observed, workload.status, "Finished", True, reason, job.status.message or reason)
-    evicted = find(conditions, "Evicted")
-    if evicted is not None and evicted.status == "True":
+    evicted = holding(conditions, "Evicted")
+    if evicted is not None:
         over = workload.status.admission is not None and _has_given_way(observed)
         return _released(observed, workload, evicted) if over else None
     if not is_true(conditions, "Admitted"):

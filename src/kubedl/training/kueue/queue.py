@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from kubedl.api.conditions import find, is_true
+from kubedl.api.conditions import find, holding, is_true
 from kubedl.training.kueue.places import Place
 from kubedl.training.kueue.types import PodSetAssignment, PodSetUpdate, ResourceFlavor, Workload
 
@@ -43,9 +43,9 @@ class Queue:
         if self.workload is None:
             return self.conflict or (PENDING, f"the job waits in queue {self.name}")
         conditions = self.workload.status.conditions
-        evicted = find(conditions, "Evicted")
+        evicted = holding(conditions, "Evicted")
         # After its quota is given back, the job waits like any other until Kueue takes the condition away.
-        if evicted is not None and evicted.status == "True" and self.workload.status.admission is not None:
+        if evicted is not None and self.workload.status.admission is not None:
             return evicted.reason or "Evicted", evicted.message or "the job was evicted from its queue"
         if is_true(conditions, "Admitted"):
             return None

@@ -37,10 +37,10 @@ def topology_requests(resource: TrainingJob, flavors: Flavors) -> dict[str, Body
     if not has_levels(flavors):
         return {}
     packed = ((role, wish) for role, wish in wishes(resource).items() if wish.placement.strategy == "Pack")
-    return {role: _request(resource, role, wish) for role, wish in packed}
+    return {role: _request(resource, wish) for role, wish in packed}
 
 
-def _request(resource: TrainingJob, role: str, wish: Wish) -> Body:
+def _request(resource: TrainingJob, wish: Wish) -> Body:
     placement = wish.placement
     request: Body = {"required" if placement.is_required else "preferred": placement.key}
     if placement.is_required and len(_sizes(resource, wish)) > 1:

@@ -27,8 +27,9 @@ NODE_REASONS = frozenset(
         "UnexpectedAdmissionError",
     }
 )
-# A kubelet that evicts for node pressure sets the condition DisruptionTarget. Without it, the pod itself exceeded a
-# limit: ephemeral storage, or the sizeLimit of a volume.
+DISRUPTED = "DisruptionTarget"  # condition of a pod that Kubernetes evicts
+# A kubelet that evicts for node pressure sets this condition. Without it, the pod itself exceeded a limit: ephemeral
+# storage, or the sizeLimit of a volume.
 EVICTED = "Evicted"
 # YuniKorn gave up a gang that it could not place in time; no container ran.
 NOT_PLACED = "ResourceReservationTimeout"
@@ -93,8 +94,7 @@ def _ended_before(pod: Pod) -> bool:
 def _failed(
     pod: Pod, ended: Terminated | None, where: str, role: JobRole, scope: RestartScope
 ) -> tuple[FailureClass, str]:
-    target = pod.condition("DisruptionTarget")
-    if target is not None and target.status == "True":
+    if pod.holding(DISRUPTED) is not None:
         return FailureClass.DISRUPTION, _taken(pod)
     if pod.status.reason == EVICTED:
         text = f"was evicted: {pod.status.message or 'it exceeded its storage limit'}"
@@ -121,10 +121,8 @@ def _by_node(pod: Pod) -> bool:
 
 
 def _taken(pod: Pod) -> str:
-    target = pod.condition("DisruptionTarget")
-    if target is not None and target.status == "True":
-        return f"was disrupted: {target.message or target.reason}"
-    return "was deleted"
+    target = pod.holding(DISRUPTED)
+    return f"was disrupted: {target.message or target.reason}" if target is not None else "was deleted"
 
 
 def ending(pod: Pod, main: str) -> tuple[Terminated | None, str]:

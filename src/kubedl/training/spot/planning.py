@@ -22,7 +22,7 @@ from kubedl.training.plan import PlanBuilder, ProgressRequest
 from kubedl.training.policies import index_ranges
 from kubedl.training.policies.safe_time import later
 from kubedl.training.replica_status import observe_replicas
-from kubedl.training.spot import assignment, observing, progress, reporting, suspension, waiting_time
+from kubedl.training.spot import assignment, losses, observing, progress, reporting, suspension, waiting_time
 from kubedl.training.spot.assignment import Assigned, State
 from kubedl.training.spot.choosing import Choice, Mode, Situation, choose
 from kubedl.training.spot.moving import is_move
@@ -87,7 +87,7 @@ def record_losses(builder: PlanBuilder, *, saved: bool) -> None:
     known, now = before.elastic or ElasticStatus(), after.elastic or ElasticStatus()
     unsaved = now.reclaim_counts.unsaved > known.reclaim_counts.unsaved
     unsaved |= any(one.left_at == builder.observed.now and one.confirmed_at is None for one in now.reclaims)
-    if unsaved or (after.attempt > before.attempt and not saved) or _replaced(after) > _replaced(before):
+    if unsaved or (after.attempt > before.attempt and not saved) or losses.replaced(after) > losses.replaced(before):
         builder.set(spot=msgspec.structs.replace(status, progress=progress.lost(status.progress, builder.observed.now)))
 
 
@@ -107,12 +107,6 @@ def _begun(observed: Observed, status: SpotStatus) -> SpotStatus:
     if status.since is not None:
         return status
     return msgspec.structs.replace(status, started_at=status.started_at or observed.now, since=observed.now)
-
-
-def _replaced(status: object) -> int:
-    """Return how many replicas were replaced after a failure or a loss."""
-    statuses = getattr(status, "replica_statuses", {}).values()
-    return sum(one.restarts + one.evicted for one in statuses)
 
 
 def _work(builder: PlanBuilder) -> int:

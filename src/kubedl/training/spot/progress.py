@@ -10,7 +10,8 @@ from datetime import datetime, timedelta
 import msgspec
 from msgspec import Struct
 
-from kubedl.api.spot import MOST_SECONDS, SpotProgress
+from kubedl.api.spot import SpotProgress
+from kubedl.schema.structural import MAX_INT32
 from kubedl.training.elastic.pace import pace
 
 ENOUGH = 600  # seconds of training from which on the measured pace is believed
@@ -117,7 +118,7 @@ def is_unknown(heard: Heard, now: datetime, *, was_unknown: bool) -> bool:
 def _bounded(known: SpotProgress) -> SpotProgress:
     """Return the progress with no other numbers than those that the operator writes; a user may edit the status."""
     numbers = {name: getattr(known, name) for name in ("seconds", "durable_seconds", "trained", "gained")}
-    bounded = {name: min(max(number, 0), MOST_SECONDS) for name, number in numbers.items()}
+    bounded = {name: min(max(number, 0), MAX_INT32) for name, number in numbers.items()}
     return known if bounded == numbers else msgspec.structs.replace(known, **bounded)
 
 

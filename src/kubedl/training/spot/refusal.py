@@ -6,38 +6,17 @@ from kubedl.api.placement import NodePool, Placement
 from kubedl.api.replica_spec import ReplicaSpec
 from kubedl.kube import codec
 from kubedl.kube.codec import RawObject
-from kubedl.kube.types.meta import Record
 from kubedl.training.job import Job
 from kubedl.training.observed import Settings
 from kubedl.training.placement.template_conflicts import conflict
 from kubedl.training.placement.wish import Wish
 from kubedl.training.spot.pools import Pool, PoolNotFoundError, Pools, pools_of
 from kubedl.training.spot.terms import DateError, deadline_of
+from kubedl.training.template import Toleration, tolerations
 
 NOT_FOUND, INVALID, EXCLUDED = "PoolNotFound", "SpotInvalid", "PoolExcluded"
 
 Reason = tuple[str, str]  # reason and message
-
-
-class _Toleration(Record, frozen=True):
-    key: str | None = None
-    operator: str | None = None
-    value: str | None = None
-    effect: str | None = None
-    toleration_seconds: int | None = None
-
-    @property
-    def taint(self) -> tuple[str, str, str, str]:
-        """What it tolerates."""
-        return self.key or "", self.operator or "Equal", self.value or "", self.effect or ""
-
-
-class _Spec(Record, frozen=True):
-    tolerations: tuple[_Toleration, ...] | None = None
-
-
-class _Template(Record, frozen=True):
-    spec: _Spec = _Spec()
 
 
 def refusal(job: Job, settings: Settings) -> Reason | None:
@@ -95,13 +74,19 @@ def excluded(role: str, given: ReplicaSpec, pools: tuple[Pool, ...]) -> str | No
 
 def _tolerated_otherwise(role: str, template: RawObject, pools: tuple[Pool, ...]) -> str | None:
     """Return whether the template tolerates a taint of a pool for another time: only one of both can hold."""
+    own = tolerations(template)
     try:
-        own = codec.decode(template.json, _Template).spec.tolerations or ()
-        of_pools = {pool.name: [codec.decode(one.json, _Toleration) for one in pool.tolerations] for pool in pools}
+        of_pools = {pool.name: [codec.decode(one.json, Toleration) for one in pool.tolerations] for pool in pools}
     except codec.UNREADABLE:
         return None
-    for name, tolerations in of_pools.items():
-        for one in tolerations:
-            if any(one.taint == other.taint and one.toleration_seconds != other.toleration_seconds for other in own):
+    for name, of_pool in of_pools.items():
+        for one in of_pool:
+            same = (other for other in own if _taint(other) == _taint(one))
+            if any(one.toleration_seconds != other.toleration_seconds for other in same):
                 return f"the template of {role} tolerates {one.key} for another time than the pool {name}: remove it"
     return None
+
+
+def _taint(one: Toleration) -> tuple[str, str, str, str]:
+    """Return what it tolerates."""
+    return one.key or "", one.operator or "Equal", one.value or "", one.effect or ""

@@ -8,7 +8,8 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from kubedl.api.spot import MOST_SECONDS, SpotStatus
+from kubedl.api.spot import SpotStatus
+from kubedl.schema.structural import MAX_INT32
 from kubedl.training.policies.safe_time import later
 
 
@@ -28,7 +29,7 @@ def counted(status: SpotStatus, now: datetime, *, trains: bool, waits: bool) -> 
 def waited(status: SpotStatus, now: datetime) -> int:
     """Return for how many seconds the job has waited since it last trained."""
     current = now - status.waiting_since if status.waiting_since is not None else timedelta()
-    return min(_before(status) + max(int(current.total_seconds()), 0), MOST_SECONDS)
+    return min(_before(status) + max(int(current.total_seconds()), 0), MAX_INT32)
 
 
 def end_of(status: SpotStatus, most: int | None) -> datetime | None:
@@ -45,4 +46,4 @@ def is_too_long(status: SpotStatus, most: int | None, now: datetime) -> bool:
 
 def _before(status: SpotStatus) -> int:
     """Return the seconds of before; somebody may have edited the status."""
-    return min(max(status.waited_seconds, 0), MOST_SECONDS)
+    return min(max(status.waited_seconds, 0), MAX_INT32)

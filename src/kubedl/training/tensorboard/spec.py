@@ -12,8 +12,9 @@ import msgspec
 from msgspec import Meta
 
 from kubedl.api import training_addons as rules
-from kubedl.api.training import MOST, TrainingJob, cron_policy, is_managed_elsewhere
+from kubedl.api.training import TrainingJob, cron_policy, is_managed_elsewhere
 from kubedl.kube import codec
+from kubedl.schema.structural import MAX_INT32
 from kubedl.training.addons.base import Addon, AddonError
 
 ANNOTATION = "kubedl.io/tensorboard-config"
@@ -104,8 +105,8 @@ def _from_annotation(text: str) -> TensorBoardSpec:
     if len(config.log_dir) > rules.LONGEST_LOG_DIR or len(config.image or "") > rules.LONGEST_IMAGE:
         raise _refused(f"{place}: logDir may have {rules.LONGEST_LOG_DIR} characters, image {rules.LONGEST_IMAGE}")
     lifetime = config.ttl_seconds_after_job_finished or 0
-    if not 0 <= lifetime <= MOST:
-        raise _refused(f"{place}: ttlSecondsAfterJobFinished: a number of seconds up to {MOST}")
+    if not 0 <= lifetime <= MAX_INT32:
+        raise _refused(f"{place}: ttlSecondsAfterJobFinished: a number of seconds up to {MAX_INT32}")
     return TensorBoardSpec(config.log_dir, config.image or "", lifetime, asked_at=config.update_timestamp)
 
 

@@ -8,7 +8,6 @@ from kubedl.why.quantities import noun, number, summed, written
 from kubedl.why.rule import Gate, Match, Rule, Sure, Try
 
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
-NOT_WAITING = ("Running", "Restarting", "Created")
 MOST_NAMED = 8
 
 

@@ -138,7 +138,7 @@ def test_a_replacement_waits_for_a_cache_that_comes_back_and_counts_once() -> No
         look()
         assert len(world.pods()) == 2
         assert (world.job.status.retries, world.job.status.cache_backend_name) == (1, NAME)
-        assert list(operator.controller.jobs_using(READY)) == [world.job.metadata.key]
+        assert list(operator.controller.observer.jobs_using(READY)) == [world.job.metadata.key]
 
 
 def test_a_job_without_a_cache_knows_nothing_of_it() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubedl.training.elastic.leaving import DISRUPTED
+from kubedl.training.policies.failure_policy import DISRUPTED
 from tests.training_builders import after, decide, pod
 from tests.unit.training.elastic.reclaim_builders import elastic, made, phases, pods, reclaims, removed, written
 

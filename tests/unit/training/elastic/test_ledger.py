@@ -7,27 +7,18 @@ import pytest
 from kubedl.training.elastic.ledger import (
     Entry,
     Ledger,
-    Price,
     Receipt,
-    begin_of,
     changed_members,
     closed,
     joined,
     left,
     opened,
-    price_of,
     receipt,
     saved_members,
-    share_of,
     took_back,
 )
 
 HOUR = 3600
-TYPE, CAPACITY = "node.kubernetes.io/instance-type", "karpenter.sh/capacity-type"
-BOOK = (
-    Price({TYPE: "p3.2xlarge", CAPACITY: "spot"}, "0.918"),
-    Price({TYPE: "p3.2xlarge"}, "3.06"),
-)
 
 
 def entry(pool: str = "spot", begin: int = 0, share: float = 1.0) -> Entry:
@@ -38,39 +29,6 @@ def entry(pool: str = "spot", begin: int = 0, share: float = 1.0) -> Entry:
 def figures(ledger: Ledger, now: int, kept: float = 0, size: int = 1) -> Receipt:
     """Of a job whose cold start is nine minutes."""
     return receipt(ledger, now, size=size, kept=kept, cold_start=540, on_demand_hourly="3.06")
-
-
-@pytest.mark.parametrize(
-    ("labels", "hourly"),
-    [
-        ({TYPE: "p3.2xlarge", CAPACITY: "spot"}, "0.918"),
-        ({TYPE: "p3.2xlarge", CAPACITY: "on-demand"}, "3.06"),
-        ({TYPE: "p3.2xlarge"}, "3.06"),
-        ({TYPE: "m5.large", CAPACITY: "spot"}, ""),
-    ],
-)
-def test_the_first_entry_that_matches_is_the_price(labels: dict[str, str], hourly: str) -> None:
-    assert price_of(labels, BOOK) == hourly
-
-
-@pytest.mark.parametrize(
-    ("requests", "share"),
-    [
-        ({"cpu": 2, "memory": 8, "nvidia.com/gpu": 8}, 1.0),  # every GPU of the node: nobody else can use it
-        ({"cpu": 2, "memory": 8, "nvidia.com/gpu": 2}, 0.25),
-        ({"cpu": 48, "memory": 8}, 0.5),
-        ({"cpu": 200}, 1.0),  # more than is allocatable now
-        ({"example.com/unknown": 1}, 1.0),
-        ({}, 1.0),
-    ],
-)
-def test_a_share_of_a_node_is_that_of_its_scarcest_resource(requests: dict[str, float], share: float) -> None:
-    assert share_of(requests, {"cpu": 96, "memory": 768, "nvidia.com/gpu": 8}) == share
-
-
-def test_a_node_that_was_started_for_a_pod_is_paid_for_from_its_creation() -> None:
-    assert begin_of(pod_created=100, pod_scheduled=220, node_created=160) == 160
-    assert begin_of(pod_created=100, pod_scheduled=110, node_created=50) == 110
 
 
 def test_every_paid_second_is_in_one_account() -> None:

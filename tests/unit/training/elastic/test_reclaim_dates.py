@@ -9,10 +9,10 @@ import pytest
 
 from kubedl.api.conditions import is_true
 from kubedl.training.creation import create
-from kubedl.training.elastic.leaving import DISRUPTED
 from kubedl.training.elastic.notices import RECLAIM_AT, Notice
 from kubedl.training.observed import Settings
 from kubedl.training.planner import plan
+from kubedl.training.policies.failure_policy import DISRUPTED
 from tests.training_builders import NOW, JobBuilder, PodBuilder, after, decide, observed, pod
 from tests.unit.training.elastic.reclaim_builders import (
     TAKEN,

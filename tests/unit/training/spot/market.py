@@ -7,7 +7,6 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
@@ -30,13 +29,12 @@ from kubedl.kube.types.core import (
 )
 from kubedl.kube.types.meta import ObjectKey, ObjectMeta
 from kubedl.training.observed import Settings
-from kubedl.training.plan import CheckpointRequest, ProgressRequest
 from kubedl.training.spot.pools import pool_of
-from kubedl.training.spot.progress import Heard, Report
 from tests.training_builders import NOW, JobBuilder, torch_job
 from tests.unit.training.api_model import ApiModel, Crash, Harm, with_status
 from tests.unit.training.operator_model import SETTINGS, OperatorModel
 from tests.unit.training.spot.played_pools import POOLS
+from tests.unit.training.spot.played_program import Program, ReportsModel
 from tests.unit.training.world_model import World
 
 KEY = "karpenter.sh/disrupted"
@@ -56,58 +54,6 @@ def spot_job(workers: int = 4, *, least: int = 1, checkpoint: bool = True, **spo
         bounds["checkpoint"] = {"timeoutSeconds": 60}
     given = {"pools": ["spot", "on-demand"], **spot}
     return torch_job("bert").workers(workers).with_spec(elastic=bounds, spot=given)
-
-
-@dataclass
-class Program:
-    """What trains, in seconds of work at full size. Whoever comes or goes sends it back to its last checkpoint."""
-
-    work: int = 0
-    done: float = 0.0
-    durable: float = 0.0
-    speed: float = 1.0
-    silent: bool = False  # says nothing of its progress
-    deaf: bool = False  # saves for nobody
-    confirmed: str = ""
-    members: frozenset[str] = frozenset()
-    saved: int = 0
-
-    def advance(self, seconds: float, members: frozenset[str], *, trains: bool, size: int) -> None:
-        if members != self.members:
-            self.members, self.done = members, self.durable
-        if trains:
-            self.done = min(self.done + seconds * self.speed * len(members) / size, float(self.work or 10**9))
-
-    def answer(self, request: CheckpointRequest) -> str | None:
-        if self.deaf or request.pod.metadata.uid not in self.members:
-            return None
-        if request.id != self.confirmed:
-            self.confirmed, self.durable, self.saved = request.id, self.done, self.saved + 1
-        return self.confirmed
-
-
-@dataclass
-class ReportsModel:
-    """What one operator has heard of progress."""
-
-    market: "Market"
-    _heard: dict[str, Heard] = field(default_factory=dict)
-
-    def heard(self, uid: str) -> Heard:
-        return self._heard.get(uid, Heard())
-
-    def ask(self, uid: str, request: ProgressRequest) -> None:
-        program, now, before = self.market.program, self.market.api.now, self.heard(uid)
-        if program.silent or request.pod.metadata.uid not in program.members:
-            self._heard[uid] = Heard(before.report, before.asked_since or now)
-        else:
-            self._heard[uid] = Heard(Report(now, int(program.done), program.work, int(program.durable)))
-
-    def stop(self, uid: str) -> None:
-        self._heard[uid] = Heard(self.heard(uid).report)
-
-    def forget(self, uid: str) -> None:
-        self._heard.pop(uid, None)
 
 
 class Market:
@@ -132,7 +78,7 @@ class Market:
 
     def _start(self) -> OperatorModel:
         key = self.world.template.metadata.key
-        reports = ReportsModel(self)
+        reports = ReportsModel(self.program, self.api)
         return OperatorModel(self.api, self.job_builder.kind, key, _nothing, self.settings, self.program, reports)
 
     def restart(self) -> None:

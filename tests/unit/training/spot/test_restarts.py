@@ -5,11 +5,13 @@ from typing import Any
 
 import pytest
 
-from kubedl.api.elastic import ElasticStatus
+from kubedl.api.elastic import ElasticStatus, Reclaim
 from kubedl.api.spot import SpotProgress, SpotStatus
 from kubedl.kube.types.core import PODS
 from kubedl.training.planner import plan
+from kubedl.training.policies.failure_policy import DISRUPTED
 from kubedl.training.replica_status import observe_replicas
+from kubedl.training.spot.moving import POOL
 from kubedl.training.spot.observing import Memory, scene, situation
 from kubedl.training.spot.pools import Pools
 from kubedl.training.spot.terms import terms_of
@@ -100,6 +102,29 @@ def test_changes_of_pools_make_the_pause_before_a_restart_no_longer() -> None:
     assert plan(replace(observed(job, deleted=(lost,)), settings=settings())).status.attempt == 21
     often = job.counted("Worker", evicted=20)
     assert plan(replace(observed(often, deleted=(lost,)), settings=settings())).status.attempt == 20
+
+
+@pytest.mark.parametrize(("evictions", "alone"), [(0, True), (3, True), (4, False)])
+def test_one_that_has_changed_pools_often_is_not_taken_for_one_that_is_evicted_again_and_again(
+    evictions: int, alone: bool
+) -> None:
+    """A pod that is evicted soon after it was made leaves alone, unless evictions, and not moves, made its attempts."""
+    before = tuple(
+        Reclaim(source=source, phase="Settled", seen_at=NOW, left_at=NOW, node=node, ended_at=NOW)
+        for source, node in [(POOL, "")] * 9 + [(DISRUPTED, f"node-{number}") for number in range(evictions)]
+    )
+    job = spot_job(3).with_status(
+        elastic=ElasticStatus(size=3, members="0-2", reclaims=before),
+        spot=SpotStatus(pools={"spot": "0-2"}, since=NOW),
+        start_time=NOW,
+    )
+    job = job.counted("Worker", active=3, attempts={"2": 20})
+    others = [pod(job, "Worker", index).on("node").labelled(pool="spot").running() for index in range(2)]
+    evicted = pod(job, "Worker", 2).attempt(20).on("other").labelled(pool="spot").running().disrupted().going(30)
+    decided = plan(replace(observed(job, *others, evicted, now=4), settings=settings()))
+    assert decided.status.elastic is not None
+    assert (decided.status.elastic.reclaims[-1].phase == "Left") is alone
+    assert (decided.status.attempt > 0) is not alone
 
 
 def test_the_pace_is_measured_although_replicas_come_and_go_often() -> None:

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from kubedl.api.spot import MOST_SECONDS, SpotStatus
+from kubedl.api.spot import SpotStatus
+from kubedl.schema.structural import MAX_INT32
 from kubedl.training.spot.waiting_time import counted, end_of, is_too_long, waited
 from tests.training_builders import after
 from tests.unit.training.spot.market import Market, market, settings, spot_job
@@ -27,13 +28,13 @@ def test_only_waiting_counts_and_only_training_begins_it_anew() -> None:
 @pytest.mark.parametrize("seconds", [10**18, -(10**18)])
 def test_a_wait_that_somebody_has_edited_is_none_that_cannot_be_told(seconds: int) -> None:
     edited = SpotStatus(waiting_since=after(0), waited_seconds=seconds)
-    most = MOST_SECONDS if seconds > 0 else 60
+    most = MAX_INT32 if seconds > 0 else 60
     assert waited(edited, after(60)) == most
     end = end_of(edited, 100)
     assert end is not None
     assert end <= after(100)
     written = counted(edited, after(60), trains=False, waits=True).waited_seconds
-    assert written in (0, MOST_SECONDS)
+    assert written in (0, MAX_INT32)
 
 
 def suspended(**spot: Any) -> Any:  # noqa: ANN401 - a context
