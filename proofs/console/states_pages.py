@@ -10,7 +10,7 @@ NO_RIGHT = "has no right to list"
 DOWN = "The history cannot be read now."
 NO_HISTORY = "The history is not installed."
 NO_PROMETHEUS = "this console has no Prometheus to ask"
-UNMEASURED = "Rates, latencies and failures are not known"
+UNMEASURED = "Prometheus does not answer"
 CONSOLE_AWAY, SERVER_AWAY = "The console does not answer.", "The API server does not answer."
 Words = Sequence[str]
 
