@@ -23,7 +23,7 @@ from testbed.cluster import Cluster
 from testbed.instance import chosen_index
 from testbed.waiting import until
 
-ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+(/#code=\S+)")
+ADDRESS = re.compile(r"(http://127\.0\.0\.1:\d+)(/#code=\S+)")
 LACKS = {
     "/cost": ("The history is not installed.", "console.history.databaseSecret"),
     "/jobs?view=deleted": ("The history is not installed.",),
@@ -72,12 +72,16 @@ def _local(scene: Scene, directory: Path) -> tuple[float, list[str]]:
     command = [sys.executable, "-m", "kubedl.entrypoints.command", "open", "--no-browser"]
     command += ["--kubeconfig", str(scene.cluster.kubeconfig)]
     process = Process(command, directory / "open.log", {"PYTHONPATH": str(ROOT / "src")}, ROOT)
+
+    def printed() -> list[str]:
+        process.insist()
+        return [part for found in ADDRESS.finditer(process.log()) for part in found.groups()]
+
     with ExitStack() as ends:
         process.start()
         ends.callback(process.kill)
-        address = until("the address", lambda: process.insist() and ADDRESS.search(process.log()), deadline=60)
-        assert address is not None  # noqa: S101 - until
-        windows = ends.enter_context(Windows(address[0].removesuffix(address[1])))
+        address = until("the address", printed, deadline=60)
+        windows = ends.enter_context(Windows(address[0]))
         windows.open("ada", "", address[1])
         return _looked(windows, began)
 

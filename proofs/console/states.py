@@ -28,9 +28,9 @@ from testbed.cluster import Cluster
 from testbed.faults import Faults
 from testbed.instance import chosen_index
 
-SOON = 3.0  # seconds until a page that waits shows its skeleton
-MEMORY = 75.0  # seconds until a right or an account that was taken away is noticed, and a little more
-RETURN = 60.0  # seconds until a page that was cut off goes on
+SOON = 10.0  # seconds until a page that waits shows its skeleton
+MEMORY = 90.0  # seconds until a right or an account that was taken away is noticed, and a little more
+RETURN = 90.0  # seconds until a page that was cut off goes on
 DOWN_PARTS = ("cost", "deleted jobs", "deleted job", "services", "service")
 
 
@@ -56,11 +56,18 @@ class Play:
     ) -> None:
         """Look at every page as somebody, by links or loading it; with words of its own, or those of another state."""
         for page in self.table.pages:
+            if stale and not page.kept:
+                continue
             wanted = (*page.words(words or state), *also)
             shown = self.windows.visit(who, page.path, wanted, load=load)
             self.table.judge(state, page, shown, never=never, stale=stale)
             if not load:
                 self.table.stayed(state, shown)
+
+    def read(self, who: str) -> None:
+        """Read every page again: a window forgets those that it has not shown for five minutes."""
+        for page in self.table.pages:
+            self.windows.visit(who, page.path, page.well)
 
 
 def main() -> int:
@@ -106,7 +113,7 @@ def run(table: Table, scene: Scene, directory: Path) -> None:
                     parts_down(play, database, prometheus)
                     rights_removed(play)
                     kueue_silent(play)
-                signed_out(table, scene, directory / "token")
+                signed_out(table, scene, directory / "token", asked, database.url())
                 console.stop()
                 not_installed(table, scene, directory, ada)
 
@@ -132,7 +139,7 @@ def frozen(play: Play, token: str) -> None:
     with _frozen(play.console):
         for page in play.table.pages:
             if not page.shared:
-                shown = play.windows.visit("new", page.path, skeleton=page.name != "submit", within=SOON)
+                shown = play.windows.visit("new", page.path, skeleton=True, within=SOON)
                 play.table.judge("loading", page, shown)
                 play.table.insist("loading", f"{page.name}: a skeleton", holds=shown.skeleton)
         play.windows.look("ada", ("Last heard",))
@@ -148,6 +155,7 @@ def killed(play: Play, token: str) -> None:
     """The console is dead: what was read stays, all else says that nobody answers; then all goes on by itself."""
     play.windows.open("cold", token)
     play.windows.look("cold", ("Live", "5 free of 12"))
+    play.read("ada")
     play.console.kill()
     play.windows.look("ada", ("Disconnected, last heard",))
     play.visit("disconnected", "ada", also=("Disconnected",), stale=True, words="well")
@@ -160,12 +168,14 @@ def server_killed(play: Play, token: str, faults: Faults) -> None:
     """The API server is dead: the page says within seconds that it is silent, and who it is that does not answer."""
     play.windows.open("behind", token)
     play.windows.look("behind", ("Live", "5 free of 12"))
+    play.read("ada")
     with faults.dead("kube-apiserver"):
         play.windows.look("ada", ("Cluster silent for",))
         shown = play.windows.look("ada", ("Cluster does not answer, last heard",), within=MEMORY)
         play.table.insist("API server dead", "the dot says it", holds=not shown.missing)
         play.visit("API server dead", "ada", also=("Cluster does not answer",), stale=True, words="well")
         _cold(play, "behind", "API server dead, not read before", SERVER_AWAY)
+    play.scene.revive_nodes()
     _returned(play, ("ada", "behind"), "after a death of the API server")
 
 
@@ -209,19 +219,18 @@ def kueue_silent(play: Play) -> None:
     play.table.judge("Kueue silent", queues, play.windows.visit("ada", queues.path, words))
 
 
-def signed_out(table: Table, scene: Scene, directory: Path) -> None:
+def signed_out(table: Table, scene: Scene, directory: Path, asked: str, history: str) -> None:
     """An account is deleted while it looks at a page: a dialog over the page as it is, which then goes on."""
     with (
         scene.person("dora") as (token, _),
-        ConsoleProcess(scene.cluster, directory, mode="token") as console,
+        ConsoleProcess(scene.cluster, directory, asked, mode="token", history=history) as console,
         Windows(console.url) as windows,
     ):
         play = Play(table, windows, console, scene)
         windows.open("dora", "", "/jobs")
         windows.sign_in("dora", token)
         windows.look("dora", ("Live",))
-        for page in table.pages:
-            windows.visit("dora", page.path, page.words("not installed") if page.name != "queues" else page.well)
+        play.read("dora")
         windows.visit("dora", "/jobs", ("bert",))
         windows.type("dora", "Filter", "lora")
         account = f"{scene.team.path('', 'serviceaccounts')}/dora"
@@ -230,9 +239,9 @@ def signed_out(table: Table, scene: Scene, directory: Path) -> None:
         shown = windows.look("dora", ended, within=MEMORY)
         table.insist("signed out", "a dialog over the page", holds=shown.dialog == "Signed out" and not shown.missing)
         for page in table.pages:
-            words = page.words("not installed") if page.name != "queues" else page.well
-            shown = windows.visit("dora", page.path, (*words, "Your sign-in has ended."))
-            table.judge("signed out", page, shown)
+            if page.kept:
+                shown = windows.visit("dora", page.path, (*page.well, "Your sign-in has ended."))
+                table.judge("signed out", page, shown)
         windows.visit("dora", "/jobs?q=lora", ("llama-lora",))
         scene.connection.create(scene.team.path("", "serviceaccounts"), {"metadata": {"name": "dora"}})
         made = scene.connection.create(f"{account}/token", {"spec": {}})

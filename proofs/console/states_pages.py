@@ -25,6 +25,7 @@ class Page:
     well: Words
     states: Mapping[str, Words] = field(default_factory=dict)
     shared: bool = False  # made of the list of jobs, which every page has: it does not ask by itself
+    kept: bool = True  # whether what was read once stays while nobody answers: an error does not
 
     def words(self, state: str) -> Words:
         """What it must say."""
@@ -86,6 +87,7 @@ def pages(namespace: str, uid: str) -> list[Page]:
             "nobody",
             ("No PyTorchJob", "Look in the list of jobs"),
             {"forbidden": (NO_RIGHT,)},
+            kept=False,
         ),
         Page(
             "deleted job",

@@ -17,6 +17,7 @@ from kubedl.history.price_book import PriceBook
 from proofs.console.states_pages import GONE
 from testbed.api import ApiError
 from testbed.cluster import Cluster
+from testbed.waiting import until
 
 CLUSTER = "kubedl"  # in the history, by default
 QUEUE = "states-shared"
@@ -79,6 +80,11 @@ class Scene:
         for plural in KUEUE_KINDS:
             with unless_gone():
                 self.connection.delete(f"{DEFINITIONS}/{plural}.kueue.x-k8s.io")
+        until("the kinds of Kueue to be gone", lambda: not self._kueue_kinds(), deadline=60)
+
+    def _kueue_kinds(self) -> list[str]:
+        names = [one["metadata"]["name"] for one in self.connection.get(DEFINITIONS)["items"]]
+        return [name for name in names if name.partition(".")[0] in KUEUE_KINDS and name.endswith("kueue.x-k8s.io")]
 
     def record_past(self, url: str) -> None:
         """Let the history have a job that was deleted."""
@@ -95,6 +101,13 @@ class Scene:
         """Nodes, which are alive while the block runs."""
         with console_objects.nodes(self.connection, NODES):
             yield
+
+    def revive_nodes(self) -> None:
+        """Let them be ready again, after an API server that could not hear that they live."""
+        for name, offer in NODES.items():
+            self.connection.patch(
+                f"{console_objects.NODES}/{name}/status", {"status": console_objects.node_status(offer)}
+            )
 
     @contextmanager
     def person(self, name: str) -> Iterator[tuple[str, ExitStack]]:
