@@ -20,6 +20,7 @@ import { Services } from "./pages/services";
 import { SignedOut, SignIn } from "./pages/sign-in";
 import { Submit } from "./pages/submit";
 import { Shell } from "./parts/shell";
+import { Skeleton } from "./parts/skeleton";
 import { Notice, Trouble } from "./parts/trouble";
 import { lastSession, live, queries, useSession } from "./session";
 import { type Days, DAYS } from "./text/cost";
@@ -54,7 +55,12 @@ function Root() {
         <Trouble error={error} retry={() => void refetch()} />
       </main>
     );
-  if (session === undefined) return null;
+  if (session === undefined)
+    return (
+      <main className="signin">
+        <Skeleton rows={4} />
+      </main>
+    );
   const shown = user === "" ? lastSession() : session;
   if (shown === null) return <SignIn session={session} />;
   return (

@@ -21,6 +21,7 @@ export const queries = new QueryClient({
 });
 
 const SESSION = ["session"];
+const AGAIN = 5_000; // milliseconds
 const askAgain = (): Promise<void> => queries.invalidateQueries({ queryKey: SESSION });
 let latest: Session | null = null; // of somebody who signed in and did not sign out
 
@@ -54,7 +55,11 @@ live.subscribe(() => {
 });
 
 export function useSession() {
-  return useQuery({ queryKey: SESSION, queryFn: ({ signal }) => whoIsThere(signal) });
+  return useQuery({
+    queryKey: SESSION,
+    queryFn: ({ signal }) => whoIsThere(signal),
+    refetchInterval: ({ state }) => (state.status === "error" ? AGAIN : false), // nothing else asks before there is a page
+  });
 }
 
 /** What one person has read is not shown to another one who signs in after. */

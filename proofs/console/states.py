@@ -175,8 +175,14 @@ def server_killed(play: Play, token: str, faults: Faults) -> None:
         play.table.insist("API server dead", "the dot says it", holds=not shown.missing)
         play.visit("API server dead", "ada", also=("Cluster does not answer",), stale=True, words="well")
         _cold(play, "behind", "API server dead, not read before", SERVER_AWAY)
+        play.windows.open("late", token)
+        shown = play.windows.look("late", (SERVER_AWAY, "Try again"))
+        play.table.insist("API server dead", "a window that is opened now says it", holds=not shown.missing)
     play.scene.revive_nodes()
     _returned(play, ("ada", "behind"), "after a death of the API server")
+    shown = play.windows.look("late", ("5 free of 12", "Live"), within=RETURN)
+    play.table.judge("after a death of the API server", play.table.pages[0], shown)
+    play.table.stayed("after a death of the API server", shown)
 
 
 def parts_down(play: Play, database: Postgres, prometheus: RealPrometheus) -> None:

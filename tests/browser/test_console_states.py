@@ -5,7 +5,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from kubedl.console.kinds import NODES
 from kubedl.console.server import serve
+from kubedl.kube import codec
 from kubedl.kube.errors import UnknownOutcomeError
 from proofs.console.windows import Shown, Windows
 from tests.unit.console.sample import sample_world
@@ -111,5 +113,10 @@ async def test_what_is_not_known_is_not_none() -> None:
             windows, "cara", "/queues", "Kueue has not said who is admitted", "Those who wait are hidden"
         )
         assert not shown.zeros
+        joined = {"metadata": {"name": "just-joined", "uid": "uid-just-joined", "resourceVersion": "99999"}}
+        world.stores.nodes.put(codec.decode(codec.encode(joined), NODES.type))
+        shown = await visit(windows, "cara", "/nodes", "just-joined")
+        assert "0 of 0" not in shown.main
+        await visit(windows, "cara", "/jobs", "There are no jobs that you may see.")
         world.stores.unread = lambda name: name == "nodes"
-        await visit(windows, "cara", "/nodes", "Not known yet.", "has not read all nodes")
+        await visit(windows, "cara", "/nodes?q=a100", "Not known yet.", "has not read all nodes")
