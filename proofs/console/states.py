@@ -140,8 +140,7 @@ def frozen(play: Play, token: str) -> None:
         for page in play.table.pages:
             if not page.shared:
                 shown = play.windows.visit("new", page.path, skeleton=True, within=SOON)
-                play.table.judge("loading", page, shown)
-                play.table.insist("loading", f"{page.name}: a skeleton", holds=shown.skeleton)
+                play.table.judge("loading", page, shown, skeleton=True)
         play.windows.look("ada", ("Last heard",))
         play.visit("stale", "ada", also=("Last heard",), stale=True, words="well")
     last = play.table.pages[-1]

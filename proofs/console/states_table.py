@@ -22,13 +22,23 @@ class Table:
     reloads: list[str] = field(default_factory=list)
     true_zeros: dict[str, set[str]] = field(default_factory=dict)  # of each page in health
 
-    def judge(self, state: str, page: Page, shown: Shown, *, never: Sequence[str] = (), stale: bool = False) -> None:
+    def judge(
+        self,
+        state: str,
+        page: Page,
+        shown: Shown,
+        *,
+        never: Sequence[str] = (),
+        stale: bool = False,
+        skeleton: bool = False,
+    ) -> None:
         """Note a cell. What must be 0 is 0 in health too, since the objects are the same."""
         cell = f"{state}: {page.name}"
         self.cells.add((state, page.name))
         said = [f"no {word!r}" for word in shown.missing]
         said += [f"{word!r} on it" for word in never if word in shown.main]
-        said += ["not dimmed"] if stale and not shown.stale else []
+        said += ["colours"] if stale and not shown.stale else []
+        said += ["no skeleton"] if skeleton and not shown.skeleton else []
         if said:
             self._note(self.wrong, f"{cell} has {', '.join(said)}: {shown.text[-900:]!r}")
         if shown.links != LINKS or shown.heading != page.title or shown.errors:
