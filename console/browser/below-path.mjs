@@ -17,7 +17,7 @@ await play(async () => {
     await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: title, exact: true }).click();
     await page.getByRole("heading", { level: 1, name: title }).waitFor();
     if (!page.url().startsWith(`${CONSOLE}/`)) throw new Error(`${title} is at ${page.url()}`);
-    if ((await page.title()) !== `${title} · KubeDL`) throw new Error(`${title} has the title ${await page.title()}`);
+    await page.waitForFunction((wanted) => document.title === wanted, `${title} · KubeDL`);
   }
   await page.keyboard.press("g");
   await page.keyboard.press("j");
