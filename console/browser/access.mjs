@@ -1,5 +1,5 @@
 // Holds pages against axe-core and a few rules of our own. Environment: CONSOLE, CHROMIUM, PICTURES. Standard input is
-// JSON: {tokens: {person: token}, visits: [{name, path, wait, person, width, scheme, press, type, cut}]}. Prints JSON: for
+// JSON: {tokens: {person: token}, visits: [{name, path, wait, person, width, scheme, press, type, cut, ends}]}. Prints JSON: for
 // each visit an error if its page did not come, its title and language, what axe found, how much wider than the window
 // it is, and what moves on it.
 import { createRequire } from "node:module";
@@ -34,13 +34,19 @@ async function pageOf(person) {
 
 const seen = (page, words) => page.getByText(words).filter({ visible: true }).first().waitFor();
 
-async function visit({ name, path, wait, person, width, scheme, press, type, cut }) {
+async function visit({ name, path, wait, person, width, scheme, press, type, cut, ends }) {
   const page = await pageOf(person);
   await page.unrouteAll();
   if (cut) await page.route("**/api/v1/stream*", (route) => route.abort());
   await page.setViewportSize({ width, height: width === 390 ? 844 : 900 });
   await page.emulateMedia({ colorScheme: scheme });
-  await page.goto(`${CONSOLE}${path}`);
+  await page.goto(`${CONSOLE}${ends ? "/jobs" : path}`);
+  if (ends) {
+    await page.getByRole("heading", { level: 1, name: "Jobs" }).waitFor();
+    await page.context().clearCookies();
+    await page.evaluate((address) => history.pushState({}, "", address), path); // which the router notices
+    people.delete(person); // who must sign in again
+  }
   if (press) {
     await page.getByRole("button", { name: press, exact: true }).click();
     await page.getByRole("dialog").waitFor();

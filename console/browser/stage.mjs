@@ -5,6 +5,7 @@ import { chromium } from "playwright-core";
 
 const { CONSOLE, TOKEN, CHROMIUM = "/usr/bin/chromium", PICTURES = "" } = process.env;
 export const complaints = [];
+const HOME = CONSOLE.endsWith("/") ? CONSOLE : `${CONSOLE}/`; // the host, and the path if it is below one
 
 const browser = await chromium.launch({
   executablePath: CHROMIUM,
@@ -16,8 +17,8 @@ page.setDefaultTimeout(60_000);
 page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
 page.on("pageerror", (error) => complaints.push(String(error)));
 page.on("request", (request) => {
-  const { origin, protocol } = new URL(request.url());
-  if (protocol !== "data:" && origin !== new URL(CONSOLE).origin) complaints.push(`a request to ${request.url()}`);
+  const { protocol } = new URL(request.url());
+  if (protocol !== "data:" && !request.url().startsWith(HOME)) complaints.push(`a request to ${request.url()}`);
 });
 await page.addInitScript(() => {
   window.policyReports = [];

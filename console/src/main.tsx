@@ -2,6 +2,7 @@ import { QueryClientProvider } from "@tanstack/react-query";
 import { createRootRoute, createRoute, createRouter, Link, RouterProvider } from "@tanstack/react-router";
 import { StrictMode, useEffect } from "react";
 import { createRoot } from "react-dom/client";
+import { BASE } from "./api/base";
 import { Cost } from "./pages/cost";
 import { Cron } from "./pages/cron";
 import { Crons } from "./pages/crons";
@@ -16,11 +17,12 @@ import { PastJob } from "./pages/past-job";
 import { Queues } from "./pages/queues";
 import { Service } from "./pages/service";
 import { Services } from "./pages/services";
-import { SignIn } from "./pages/sign-in";
+import { SignedOut, SignIn } from "./pages/sign-in";
 import { Submit } from "./pages/submit";
 import { Shell } from "./parts/shell";
+import { Skeleton } from "./parts/skeleton";
 import { Notice, Trouble } from "./parts/trouble";
-import { live, queries, useSession } from "./session";
+import { lastSession, live, queries, useSession } from "./session";
 import { type Days, DAYS } from "./text/cost";
 import { DELETED, type View, VIEWS } from "./text/filter";
 import { choiceIn } from "./text/lineage-choice";
@@ -38,7 +40,7 @@ import "./style/narrow.css";
 const TABS = ["log", "conditions", "events"] as const;
 type Tab = (typeof TABS)[number];
 
-/** The page of somebody who is signed in; the address stays the same while signing in. */
+/** The page of somebody who is signed in; the address stays the same while signing in, and the page after a sign-in has ended. */
 function Root() {
   const { data: session, error, refetch } = useSession();
   const user = session?.user ?? "";
@@ -53,8 +55,20 @@ function Root() {
         <Trouble error={error} retry={() => void refetch()} />
       </main>
     );
-  if (session === undefined) return null;
-  return user === "" ? <SignIn session={session} /> : <Shell session={session} />;
+  if (session === undefined)
+    return (
+      <main className="signin">
+        <Skeleton rows={4} />
+      </main>
+    );
+  const shown = user === "" ? lastSession() : session;
+  if (shown === null) return <SignIn session={session} />;
+  return (
+    <>
+      <Shell key={shown.user} session={shown} />
+      {user === "" ? <SignedOut session={session} ask={() => void refetch()} /> : null}
+    </>
+  );
 }
 
 const text = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined);
@@ -146,6 +160,7 @@ const submit = createRoute({
 });
 
 const router = createRouter({
+  basepath: BASE === "" ? "/" : BASE,
   routeTree: root.addChildren([home, jobs, job, pastJob, nodes, node, queues, models, model, services, service, crons, cron, cost, submit]),
 });
 declare module "@tanstack/react-router" {

@@ -1,14 +1,16 @@
 // Who is signed in, the list of jobs and its stream: one of each for the whole page.
-import { QueryClient, useQuery } from "@tanstack/react-query";
+import { QueryCache, QueryClient, useQuery } from "@tanstack/react-query";
 import { useEffect, useState, useSyncExternalStore } from "react";
 import { change, get, RequestError } from "./api/request";
 import type { JobRow, Session } from "./api/wire";
 import { Live } from "./live/connection";
-import type { Heard } from "./live/health";
+import { away, type Heard } from "./live/health";
 import { Rows } from "./live/rows";
 import { pagesOf, Topics } from "./live/topics";
 
 export const queries = new QueryClient({
+  // Whoever is not signed in any more is told at once, whatever noticed it.
+  queryCache: new QueryCache({ onError: (error) => error instanceof RequestError && error.status === 401 && void askAgain() }),
   defaultOptions: {
     queries: {
       staleTime: Infinity, // the stream says when something changed
@@ -19,8 +21,15 @@ export const queries = new QueryClient({
 });
 
 const SESSION = ["session"];
+const AGAIN = 5_000; // milliseconds
+const askAgain = (): Promise<void> => queries.invalidateQueries({ queryKey: SESSION });
+let latest: Session | null = null; // of somebody who signed in and did not sign out
+
+/** Who worked here last, and may go on after another sign-in: null if nobody, or if that person has left. */
+export const lastSession = (): Session | null => latest;
+
 export const rows = new Rows();
-export const live = new Live(rows, () => void queries.invalidateQueries({ queryKey: SESSION }));
+export const live = new Live(rows, () => void askAgain());
 
 const topics = new Topics((topic) => {
   for (const page of pagesOf(topic)) void queries.invalidateQueries({ queryKey: [page] });
@@ -36,20 +45,47 @@ rows.onTouched((uids) => {
 // After a gap in the stream nobody knows what changed.
 rows.onListedAgain(() => void queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION[0] }));
 
+// What failed while nobody answered is asked again as soon as there are answers.
+let wasAway = false;
+live.subscribe(() => {
+  const heard = live.state();
+  const isAway = away(heard) || (wasAway && heard.connection !== "open");
+  if (wasAway && !isAway) void queries.invalidateQueries({ predicate: ({ state }) => state.error !== null });
+  wasAway = isAway;
+});
+
 export function useSession() {
-  return useQuery({ queryKey: SESSION, queryFn: ({ signal }) => get<Session>("/api/v1/session", signal) });
+  return useQuery({
+    queryKey: SESSION,
+    queryFn: ({ signal }) => whoIsThere(signal),
+    refetchInterval: ({ state }) => (state.status === "error" ? AGAIN : false), // nothing else asks before there is a page
+  });
+}
+
+/** What one person has read is not shown to another one who signs in after. */
+async function whoIsThere(signal: AbortSignal): Promise<Session> {
+  const session = await get<Session>("/api/v1/session", signal);
+  if (session.user === "") return session;
+  if (latest !== null && latest.user !== session.user) forget();
+  latest = session;
+  return session;
+}
+
+function forget(): void {
+  latest = null;
+  rows.clear();
+  queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION[0] });
 }
 
 export async function signIn(proof: { token: string } | { code: string }): Promise<void> {
   await change("POST", "/api/v1/session", proof);
-  await queries.invalidateQueries({ queryKey: SESSION });
+  await askAgain();
 }
 
 export async function signOut(): Promise<void> {
   await change("DELETE", "/api/v1/session");
-  rows.clear();
-  queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION[0] });
-  await queries.invalidateQueries({ queryKey: SESSION });
+  forget();
+  await askAgain();
 }
 
 export const useRows = (): readonly JobRow[] => useSyncExternalStore(rows.subscribe, rows.all);

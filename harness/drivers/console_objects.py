@@ -53,7 +53,7 @@ def nodes(
         for name, offer in offers.items():
             connection.create(NODES, {"metadata": {"name": name}, "spec": {"unschedulable": name in cordoned}})
             connection.create(LEASES, {"metadata": {"name": name}, "spec": lease(name)})
-            connection.patch(f"{NODES}/{name}/status", {"status": _node_status(offer)})
+            connection.patch(f"{NODES}/{name}/status", {"status": node_status(offer)})
         connection.background(live)
         yield
     finally:
@@ -64,7 +64,8 @@ def nodes(
                     connection.delete(f"{path}/{name}")
 
 
-def _node_status(offer: Mapping[str, str]) -> Object:
+def node_status(offer: Mapping[str, str]) -> Object:
+    """What a kubelet says of a node that is ready."""
     offered = {GPU if key == "gpu" else key: value for key, value in offer.items()} | {"pods": "1000"}
     ready = {"type": "Ready", "status": "True", "reason": "Played", "message": ""}
     ready |= {"lastHeartbeatTime": moment(), "lastTransitionTime": moment()}

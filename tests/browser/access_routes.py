@@ -34,6 +34,7 @@ class Route:
     press: str = ""  # a button that opens a dialog
     type: str = ""  # into the text of the page
     cut: bool = False  # the stream of changes
+    ends: bool = False  # the sign-in, before the page is opened from another one
 
 
 def _of_jobs() -> list[Route]:
@@ -108,6 +109,8 @@ ROUTES: Sequence[Route] = (
     Route("job-none", "/jobs/nlp/pytorchjob/not-there", "No PyTorchJob", "not-there · Jobs · KubeDL"),
     Route("model-none", "/models/nlp/not-there", "No Model", "not-there · Models · KubeDL"),
     Route("overview-cut", "/", "Disconnected", "Overview · KubeDL", cut=True),
+    Route("overview-hidden", "/", "Jobs are hidden from you.", "Overview · KubeDL", person="cara"),
+    Route("signed-out", "/crons", "Your sign-in has ended.", "Crons · KubeDL", person="left", ends=True),
     Route("nowhere", "/nowhere", "There is no such page.", "No such page · KubeDL"),
 )
 

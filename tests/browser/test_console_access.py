@@ -15,7 +15,7 @@ from tests.browser.access_world import serving
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "console" / "browser" / "access.mjs"
 PICTURES = ROOT / "build" / "screenshots" / "console"
-TOKENS = {"ada": "token-of-ada", "ben": "token-of-ben", "cara": "token-of-cara"}
+TOKENS = {"ada": "token-of-ada", "ben": "token-of-ben", "cara": "token-of-cara", "left": "token-of-ada"}
 BARRED = frozenset({"serious", "critical"})
 
 

@@ -50,6 +50,17 @@ def test_its_arguments_are_those_of_the_program(helm: Helm) -> None:
     assert pod["volumes"] == [{"name": mount["name"], "secret": {"secretName": "sign-ins"}}]
 
 
+def test_it_may_be_below_a_path(helm: Helm) -> None:
+    """The program knows it; health and metrics are at a port of their own, and stay where they are."""
+    [container] = console(helm.template(values(path="/ml/kubedl")), "Deployment")["spec"]["template"]["spec"][
+        "containers"
+    ]
+    assert parser().parse_args(container["args"][1:]).path == "/ml/kubedl"
+    assert container["readinessProbe"]["httpGet"] == {"path": "/readyz", "port": "http"}
+    [container] = console(helm.template(values()), "Deployment")["spec"]["template"]["spec"]["containers"]
+    assert not parser().parse_args(container["args"][1:]).path
+
+
 def test_a_proxy_needs_no_key(helm: Helm) -> None:
     """Nothing is kept of a person whom a proxy signs in."""
     [container] = console(helm.template(values(mode="proxy", replicas=3)), "Deployment")["spec"]["template"]["spec"][
@@ -216,6 +227,8 @@ def test_without_a_prometheus_none_is_asked(helm: Helm) -> None:
     [
         ({"replicas": 2}, "console.sessionKeySecret"),
         ({"mode": "local"}, "mode"),
+        ({"path": "kubedl"}, "path"),
+        ({"path": "/kubedl/"}, "path"),
         ({"sessionKey": "hidden"}, "sessionKey"),
         ({"history": {"databaseSecret": "history"}}, "console.history.cluster"),
         ({"history": {"database": "postgresql://"}}, "database"),

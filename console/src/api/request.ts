@@ -1,4 +1,5 @@
 // Requests to the console's own server. Nothing here talks to any other origin.
+import { at } from "./base";
 import type { Problem } from "./wire";
 
 /** An answer that is not a success, with the server's words for it. */
@@ -10,6 +11,9 @@ export class RequestError extends Error {
     super(`${problem.what}: ${problem.why}`);
   }
 }
+
+/** Whether somebody may not see something, any more or at all: no answer of before outlives that. */
+export const forbids = (error: Error | null): boolean => error instanceof RequestError && error.status === 403;
 
 const MARK = { "X-KubeDL-Console": "1" }; // a form of another site cannot send it
 
@@ -30,7 +34,7 @@ export async function problemOf(answer: Response): Promise<RequestError> {
 }
 
 export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
-  const answer = await fetch(path, { headers: { Accept: "application/json" }, signal: signal ?? null });
+  const answer = await fetch(at(path), { headers: { Accept: "application/json" }, signal: signal ?? null });
   if (!answer.ok) throw await problemOf(answer);
   return (await answer.json()) as T;
 }
@@ -46,7 +50,7 @@ export async function unlessRefused<T>(answer: Promise<T>): Promise<T | null> {
 }
 
 export async function change(method: "POST" | "DELETE", path: string, body?: unknown): Promise<void> {
-  const answer = await fetch(path, {
+  const answer = await fetch(at(path), {
     method,
     headers: { "Content-Type": "application/json", ...MARK },
     body: body === undefined ? null : JSON.stringify(body),
@@ -56,7 +60,7 @@ export async function change(method: "POST" | "DELETE", path: string, body?: unk
 
 /** Change something, and return what came of it. */
 export async function post<T>(path: string, body: unknown): Promise<T> {
-  const answer = await fetch(path, {
+  const answer = await fetch(at(path), {
     method: "POST",
     headers: { Accept: "application/json", "Content-Type": "application/json", ...MARK },
     body: JSON.stringify(body),

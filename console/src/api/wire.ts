@@ -37,6 +37,7 @@ export interface Frame {
 /** A sign of life. */
 export interface Alive {
   readonly silentSeconds: number;
+  readonly unansweredSeconds: number;
 }
 
 /** A right that the caller would need to see a part. */
@@ -216,8 +217,8 @@ export interface Quota {
   readonly flavor: string;
   readonly resource: string;
   readonly nominal: number;
-  readonly used: number;
-  readonly borrowed: number;
+  readonly used: number | null;
+  readonly borrowed: number | null;
 }
 
 /** Quota that queues of namespaces share. */
@@ -226,8 +227,8 @@ export interface ClusterQueueRow {
   readonly cohort: string;
   readonly problem: string;
   readonly quotas: readonly Quota[];
-  readonly waiting: number;
-  readonly admitted: number;
+  readonly waiting: number | null;
+  readonly admitted: number | null;
 }
 
 /** A queue of a namespace. */
@@ -236,8 +237,8 @@ export interface LocalQueueRow {
   readonly name: string;
   readonly clusterQueue: string;
   readonly problem: string;
-  readonly waiting: number;
-  readonly admitted: number;
+  readonly waiting: number | null;
+  readonly admitted: number | null;
 }
 
 /** A Workload that waits. */

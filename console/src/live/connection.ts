@@ -1,16 +1,21 @@
 // One stream of changes: list once, then follow; after a cut go on where it was, and list again only if told to.
+import { at } from "../api/base";
 import { get, problemOf, RequestError } from "../api/request";
 import type { Alive, Frame, JobList } from "../api/wire";
 import { EventParser, type ServerEvent } from "./events";
 import { type Heard, pause } from "./health";
 import type { Rows } from "./rows";
 
+/** What the console says about a stream that it cannot give: of the API server, or of itself. */
+const toldBy = (failure: Error | null): string =>
+  !(failure instanceof RequestError) ? "" : failure.status === 502 ? "Cluster does not answer" : "No live changes";
+
 export class Live {
-  private heard: Heard = { connection: "connecting", heardAt: 0, silentSeconds: 0 };
+  private heard: Heard = { connection: "connecting", heardAt: 0, silentSeconds: 0, unansweredSeconds: 0, told: "" };
   private readonly listeners = new Set<() => void>();
   private stopped = new AbortController();
   private last = "";
-  failure: RequestError | null = null;
+  failure: Error | null = null; // why there is no list
 
   constructor(
     private readonly rows: Rows,
@@ -43,13 +48,13 @@ export class Live {
         await this.follow(signal);
       } catch (error) {
         if (signal.aborted) return;
-        if (error instanceof RequestError) this.failure = error;
+        this.failure = error instanceof Error ? error : new Error(String(error));
         if (error instanceof RequestError && error.status === 401) return this.end();
       }
       if (signal.aborted) return;
       if (this.heard.connection === "signed-out") return;
       failures = this.heard.heardAt > heardBefore ? 1 : failures + 1;
-      this.tell({ ...this.heard, connection: "cut" });
+      this.tell({ ...this.heard, connection: "cut", told: toldBy(this.failure) });
       await new Promise((resolve) => setTimeout(resolve, pause(failures, Math.random())));
     }
   }
@@ -59,11 +64,11 @@ export class Live {
     this.last = fresh.cursor;
     this.failure = null;
     this.rows.replace(fresh);
-    this.tell({ connection: "open", heardAt: Date.now(), silentSeconds: this.heard.silentSeconds });
+    this.tell({ ...this.heard, connection: "open", heardAt: Date.now(), told: "" });
   }
 
   private async follow(signal: AbortSignal): Promise<void> {
-    const answer = await fetch("/api/v1/stream", { headers: { "Last-Event-ID": this.last }, signal });
+    const answer = await fetch(at("/api/v1/stream"), { headers: { "Last-Event-ID": this.last }, signal });
     if (!answer.ok || answer.body === null) throw await problemOf(answer);
     const parser = new EventParser();
     const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -75,13 +80,14 @@ export class Live {
   }
 
   private async take(event: ServerEvent, signal: AbortSignal): Promise<void> {
-    let silentSeconds = this.heard.silentSeconds;
+    this.failure = null;
+    let { silentSeconds, unansweredSeconds } = this.heard;
     if (event.name === "signed-out") return this.end();
     if (event.name === "reset") await this.list(signal);
     else if (event.name === "frame") this.rows.apply(JSON.parse(event.data) as Frame, event.id);
-    else if (event.name === "alive") silentSeconds = (JSON.parse(event.data) as Alive).silentSeconds;
+    else if (event.name === "alive") ({ silentSeconds, unansweredSeconds } = JSON.parse(event.data) as Alive);
     this.last = event.id;
-    this.tell({ connection: "open", heardAt: Date.now(), silentSeconds });
+    this.tell({ connection: "open", heardAt: Date.now(), silentSeconds, unansweredSeconds, told: "" });
   }
 
   private end(): void {

@@ -1,5 +1,6 @@
 // Follows the log of one container, and goes on after a cut.
 import { useEffect, useRef, useState } from "react";
+import { at } from "../api/base";
 import { problemOf, RequestError } from "../api/request";
 import { pause } from "./health";
 import { type Line, LogLines } from "./log";
@@ -48,7 +49,7 @@ async function follow(
     try {
       const since = log.resume();
       const query = new URLSearchParams(since === "" ? { container, lines: "2000" } : { container, since });
-      const answer = await fetch(`${path}?${query}`, { signal });
+      const answer = await fetch(at(`${path}?${query}`), { signal });
       if (!answer.ok || answer.body === null) throw await problemOf(answer);
       draw("live");
       const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();

@@ -1,8 +1,12 @@
 import { expect, test } from "vitest";
-import { compareTimes, LogLines, MOST_LINES, parseLine, plain } from "./log";
+import { compareTimes, inPlaceOfLines, LogLines, MOST_LINES, parseLine, plain } from "./log";
 
 const T = "2026-11-18T00:00:0";
 const texts = (log: LogLines): string[] => log.lines().map(({ text }) => text);
+
+test("lines that were read stay while nobody answers, and not after a right is taken away", () => {
+  expect([inPlaceOfLines(0, 502), inPlaceOfLines(9, 502), inPlaceOfLines(9, 404), inPlaceOfLines(9, 403)]).toEqual([true, false, false, true]);
+});
 
 test("after a cut no line comes twice and none is lost", () => {
   const sent = [`${T}1.1Z a`, `${T}1.5Z b`, `${T}1.5Z c`, `${T}1.5Z d`, `${T}1.50001Z e`, `${T}2Z f`].map((line) => `${line}\n`);

@@ -14,6 +14,9 @@ export function parseLine(raw: string): Line {
   return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(time) ? { time, text: space < 0 ? "" : raw.slice(space + 1) } : { time: "", text: raw };
 }
 
+/** Whether an error is shown in place of lines: those that were read stay, unless they may no longer be seen. */
+export const inPlaceOfLines = (lines: number, status: number): boolean => lines === 0 || status === 403;
+
 /** Escape codes of terminals are left out. Text is shown as text, never as markup. */
 export const plain = (text: string): string =>
   // eslint-disable-next-line no-control-regex

@@ -18,6 +18,17 @@ test("frames change the list, and tell which jobs to read again", () => {
   expect(touched).toEqual([["b", "a", "c"]]);
 });
 
+test("a person who may see no job does not know that there is none", () => {
+  const rows = new Rows();
+  expect(rows.seesNothing).toBe(false);
+  rows.replace({ ...list("e-1-v"), hiddenNamespaces: 2 });
+  expect(rows.seesNothing).toBe(true);
+  rows.replace({ ...list("e-2-v", row("a")), hiddenNamespaces: 2 });
+  expect(rows.seesNothing).toBe(false);
+  rows.replace(list("e-3-v"));
+  expect(rows.seesNothing).toBe(false);
+});
+
 test("a frame that is older than the list changes nothing", () => {
   const rows = new Rows();
   rows.replace(list("e-5-v", row("a", "Succeeded")));

@@ -19,6 +19,11 @@ export class Rows {
   hiddenNamespaces = 0;
   loaded = false;
 
+  /** There are jobs, and this person may see none of them: how many wait or run is not known, which is not none. */
+  get seesNothing(): boolean {
+    return this.loaded && this.byUid.size === 0 && this.hiddenNamespaces > 0;
+  }
+
   /** Take a new list. Rows that did not change stay the same objects, so nothing flickers. */
   replace(fresh: JobList): void {
     const before = this.byUid;

@@ -1,12 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { get, jobPath } from "../api/request";
+import { forbids, get, jobPath } from "../api/request";
 import type { Condition, EventRow, JobPage, Missing, PodRow } from "../api/wire";
 import { Icon } from "../parts/icon";
 import { JobActions } from "../parts/job-actions";
 import { LogView } from "../parts/log";
 import { Ready } from "../parts/ready";
+import { Skeleton } from "../parts/skeleton";
 import { State } from "../parts/state";
 import { panelOf, Tabs } from "../parts/tabs";
 import { Notice, Trouble } from "../parts/trouble";
@@ -38,18 +39,14 @@ export function Job() {
       </Link>
     </div>
   );
-  if (data === undefined)
+  if (data === undefined || forbids(error))
     return (
       <>
         {crumbs}
         <div className="head">
           <h1>{name}</h1>
         </div>
-        {error !== null ? (
-          <div className="card">
-            <Trouble error={error} retry={() => void refetch()} />
-          </div>
-        ) : null}
+        <div className="card">{error !== null ? <Trouble error={error} retry={() => void refetch()} /> : <Skeleton />}</div>
       </>
     );
   const counts = { log: data.pods.length, conditions: data.conditions.length, events: data.events.length };

@@ -11,7 +11,7 @@ import { panelOf, Tabs } from "../parts/tabs";
 import { Notice, Trouble } from "../parts/trouble";
 import { live, rows as store, useHeard, useNow, useRows, useSession } from "../session";
 import { DELETED, inOrder, inView, matcher, type View, VIEWS } from "../text/filter";
-import { elapsed, figure, moment } from "../text/format";
+import { elapsed, figure, hiddenWords, moment } from "../text/format";
 
 const TABS: readonly { readonly id: View; readonly title: string }[] = [...VIEWS, { id: DELETED, title: "Deleted" }];
 
@@ -36,15 +36,16 @@ export function Jobs() {
     const matches = matcher(query);
     return inOrder(all.filter((row) => view !== DELETED && inView(view, row, session.user) && matches(row)));
   }, [all, view, query, session.user]);
+  const counted = store.loaded && !store.seesNothing;
   const search = (next: { view?: typeof view; q?: string }): void =>
     void navigate({ search: (before) => clean({ ...before, ...next }), replace: true });
   return (
     <>
       <div className="head">
         <h1>Jobs</h1>
-        {store.loaded && view !== DELETED ? <span className="dim">{figure(shown.length)} shown</span> : null}
+        {counted && view !== DELETED ? <span className="dim">{figure(shown.length)} shown</span> : null}
       </div>
-      <Tabs label="Views" tabs={TABS} counts={store.loaded ? counts : {}} chosen={view} choose={(next) => search({ view: next })} />
+      <Tabs label="Views" tabs={TABS} counts={counted ? counts : {}} chosen={view} choose={(next) => search({ view: next })} />
       <label className="query">
         <Icon name="filter" small />
         <span className="sr">Filter</span>
@@ -87,8 +88,8 @@ function Table({ rows, any, clear }: { rows: readonly JobRow[]; any: boolean; cl
   const items = virtual.getVirtualItems();
   const foot = (
     <div className="tablefoot">
-      <span>{figure(rows.length)} live</span>
-      {store.hiddenNamespaces > 0 ? <span>{hidden(store.hiddenNamespaces)}</span> : null}
+      {store.seesNothing ? null : <span>{figure(rows.length)} live</span>}
+      {store.hiddenNamespaces > 0 ? <span>{hiddenWords(store.hiddenNamespaces)}</span> : null}
     </div>
   );
   if (rows.length === 0)
@@ -186,15 +187,13 @@ function Empty({ any, clear }: { any: boolean; clear: () => void }) {
     <Notice icon={store.hiddenNamespaces > 0 ? "lock" : "info"} title="There are no jobs that you may see.">
       <p>
         {store.hiddenNamespaces > 0
-          ? `${hidden(store.hiddenNamespaces)}; ask an administrator for the role view there.`
+          ? `${hiddenWords(store.hiddenNamespaces)}; ask an administrator for the role view there.`
           : "Submit one, and it appears here by itself:"}
       </p>
       {store.hiddenNamespaces > 0 ? null : <code>kubedl submit pytorch --name hello --image IMAGE -- python train.py</code>}
     </Notice>
   );
 }
-
-const hidden = (count: number): string => (count === 1 ? "1 namespace is hidden" : `${count} namespaces are hidden`);
 
 function clean(search: { view?: View; q?: string }) {
   return { ...(search.view && search.view !== "all" ? { view: search.view } : {}), ...(search.q ? { q: search.q } : {}) };

@@ -104,8 +104,9 @@ function List({ list, q, after }: { list: NodeList; q: string; after: string }) 
   );
 }
 
-/** What a node has: a bar of what is requested, and the whole. */
+/** What a node has: a bar of what is requested, and the whole; nothing of a node that has not said what it has. */
 export function Amount({ share, words }: { share: Share; words: (value: number) => string }) {
+  if (share.total === 0) return <span className="dim">–</span>;
   return (
     <span className="amountcell">
       {share.requested === null ? null : <Track value={ratio(share.requested, share.total)} />}

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo } from "react";
-import { get } from "../api/request";
+import { forbids, get } from "../api/request";
 import type { Capacity, JobRow, Share } from "../api/wire";
 import { Amounts } from "../parts/capacity";
 import { Icon } from "../parts/icon";
@@ -12,7 +12,7 @@ import { State } from "../parts/state";
 import { Notice, Trouble } from "../parts/trouble";
 import { live, rows as store, useHeard, useNow, useRows } from "../session";
 import { bytes, cores, ratio } from "../text/amounts";
-import { elapsed, figure, moment } from "../text/format";
+import { elapsed, figure, hiddenWords, moment } from "../text/format";
 import { byUser, failedSince, type RangeId, RANGES, running, waiting } from "../text/overview";
 
 const DAY = 86_400_000;
@@ -28,24 +28,39 @@ export function Overview() {
     queryKey: ["nodes", "capacity"],
     queryFn: ({ signal }) => get<Capacity>("/api/v1/capacity", signal),
   });
-  const jobs = store.loaded ? null : live.failure !== null ? <Trouble error={live.failure} /> : <Skeleton rows={4} />;
+  const capacity = forbids(error) ? undefined : data;
+  const jobs = store.seesNothing ? (
+    <HiddenJobs />
+  ) : store.loaded ? null : live.failure !== null ? (
+    <Trouble error={live.failure} />
+  ) : (
+    <Skeleton rows={4} />
+  );
   return (
     <>
       <div className="head">
         <h1>Overview</h1>
-        {data !== undefined ? (
+        {capacity !== undefined ? (
           <span className="dim">
-            {figure(data.nodes)} {data.nodes === 1 ? "node" : "nodes"}
-            {data.closedNodes > 0 ? `, ${figure(data.closedNodes)} not taking pods` : ""}
+            {figure(capacity.nodes)} {capacity.nodes === 1 ? "node" : "nodes"}
+            {capacity.closedNodes > 0 ? `, ${figure(capacity.closedNodes)} not taking pods` : ""}
           </span>
         ) : null}
-        {data !== undefined && data.onlyNamespace !== "" ? (
-          <span className="dim">· only {data.onlyNamespace} is followed, so what is free is not known</span>
+        {capacity !== undefined && capacity.onlyNamespace !== "" ? (
+          <span className="dim">· only {capacity.onlyNamespace} is followed, so what is free is not known</span>
         ) : null}
+        {store.hiddenNamespaces > 0 ? <span className="dim">· {hiddenWords(store.hiddenNamespaces)}</span> : null}
       </div>
       <div className="cols">
-        {data !== undefined ? (
-          <Amounts capacity={data} />
+        {capacity !== undefined ? (
+          <>
+            {error === null ? null : (
+              <section className="card w12" role="alert">
+                <Trouble error={error} retry={() => void refetch()} />
+              </section>
+            )}
+            <Amounts capacity={capacity} />
+          </>
         ) : (
           <section className="card w9" aria-label="Capacity">
             {error !== null ? <Trouble error={error} retry={() => void refetch()} /> : <Skeleton rows={2} />}
@@ -56,9 +71,18 @@ export function Overview() {
           {jobs ?? <Attention rows={rows} now={now} />}
         </section>
         <section className="card w7">{jobs ?? <Users rows={rows} now={now} />}</section>
-        <section className="card w12">{jobs ?? <Running rows={rows} now={now} capacity={data} />}</section>
+        <section className="card w12">{jobs ?? <Running rows={rows} now={now} capacity={capacity} />}</section>
       </div>
     </>
+  );
+}
+
+/** In place of what is counted in jobs of which a person may see none: that is not the same as none. */
+function HiddenJobs() {
+  return (
+    <Notice icon="lock" title="Jobs are hidden from you.">
+      <p>{hiddenWords(store.hiddenNamespaces)}; ask an administrator for the role view there.</p>
+    </Notice>
   );
 }
 
@@ -71,7 +95,7 @@ function Waiting({ rows }: { rows: readonly JobRow[] }) {
         <Icon name="wait" small /> Waiting
       </h2>
       <p className="big">
-        {store.loaded ? figure(found.length) : "–"} <small>{found.length === 1 ? "job" : "jobs"}{gpus > 0 ? `, ${figure(gpus)} GPUs` : ""}</small>
+        {store.loaded && !store.seesNothing ? figure(found.length) : "–"} <small>{found.length === 1 ? "job" : "jobs"}{gpus > 0 ? `, ${figure(gpus)} GPUs` : ""}</small>
       </p>
       <p className="dim small">
         <Link to="/jobs" search={{ view: "waiting" }}>

@@ -6,7 +6,7 @@ import { PageQuery } from "../parts/page-query";
 import { Notice } from "../parts/trouble";
 import { useNow } from "../session";
 import { amountOf, bytes, cores, ratio } from "../text/amounts";
-import { duration, figure } from "../text/format";
+import { duration, figure, known } from "../text/format";
 
 export function Queues() {
   return (
@@ -37,6 +37,7 @@ function Content({ list }: { list: QueueList }) {
         )}
       </div>
     );
+  const unseen = list.waiting.length > 0 ? [] : list.missing.filter(({ resource }) => resource.startsWith("workloads."));
   return (
     <>
       {list.clusterQueues.length > 0 ? (
@@ -49,9 +50,9 @@ function Content({ list }: { list: QueueList }) {
       <section className="card">
         <header className="cardhead">
           <h2>Waiting, in order</h2>
-          <span className="tag">{figure(list.waiting.length + list.moreWaiting)}</span>
+          {unseen.length > 0 ? null : <span className="tag">{figure(list.waiting.length + list.moreWaiting)}</span>}
         </header>
-        <Waiting rows={list.waiting} />
+        {unseen.length > 0 ? <Hidden missing={unseen} what="Those who wait" /> : <Waiting rows={list.waiting} />}
         <footer className="tablefoot">
           <span>By priority, then time. Positions count jobs that you may not see, too.</span>
           {list.moreWaiting > 0 ? <span>{figure(list.moreWaiting)} more are not listed.</span> : null}
@@ -76,7 +77,9 @@ function Shared({ queue }: { queue: ClusterQueueRow }) {
         {queue.cohort === "" ? null : <span className="tag">shares with {queue.cohort}</span>}
         <span className="grow" />
         <span className="dim">
-          {figure(queue.admitted)} admitted, {figure(queue.waiting)} {queue.waiting === 1 ? "waits" : "wait"}
+          {queue.admitted === null || queue.waiting === null
+            ? "Kueue has not said who is admitted"
+            : `${figure(queue.admitted)} admitted, ${figure(queue.waiting)} ${queue.waiting === 1 ? "waits" : "wait"}`}
         </span>
       </header>
       {queue.problem === "" ? null : <p className="note tone-text-wait">{queue.problem}</p>}
@@ -100,10 +103,10 @@ function QuotaLine({ quota }: { quota: Quota }) {
       <span className="cut" title={`${quota.flavor} ${quota.resource}`}>
         <b>{quota.resource}</b> <span className="dimmer">{quota.flavor}</span>
       </span>
-      <Track value={ratio(quota.used, quota.nominal)} />
+      <Track value={quota.used === null ? null : ratio(quota.used, quota.nominal)} />
       <span className="dim small">
-        {words(quota.used)} of {words(quota.nominal)}
-        {quota.borrowed > 0 ? `, ${words(quota.borrowed)} borrowed` : ""}
+        {quota.used === null ? "–" : words(quota.used)} of {words(quota.nominal)}
+        {quota.borrowed !== null && quota.borrowed > 0 ? `, ${words(quota.borrowed)} borrowed` : ""}
       </span>
     </li>
   );
@@ -199,10 +202,10 @@ function Local({ rows }: { rows: readonly LocalQueueRow[] }) {
                   <b>{row.name}</b>
                 </td>
                 <td data-label="Quota of">{row.clusterQueue || "–"}</td>
-                <td data-label="Admitted" className="right">{figure(row.admitted)}</td>
-                <td data-label="Waiting" className="right">{figure(row.waiting)}</td>
+                <td data-label="Admitted" className="right">{known(row.admitted)}</td>
+                <td data-label="Waiting" className="right">{known(row.waiting)}</td>
                 <td data-label="State" className={row.problem === "" ? "dim message" : "message tone-text-wait"}>
-                  {row.problem || "active"}
+                  {row.problem || (row.waiting === null ? "not seen by Kueue yet" : "active")}
                 </td>
               </tr>
             ))}

@@ -1,7 +1,7 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
-import { get } from "../api/request";
+import { forbids, get } from "../api/request";
 import type { PastJobList, PastJobRow } from "../api/wire";
 import { useNow } from "../session";
 import { elapsed, figure, moment } from "../text/format";
@@ -45,16 +45,17 @@ export function DeletedJobs({ q, clear }: { q: string; clear: () => void }) {
       </div>
     );
   const trouble = error === null ? null : <Trouble error={error} retry={() => void refetch()} />;
-  if (data === undefined) return <div className="card">{trouble ?? <Skeleton />}</div>;
+  if (data === undefined || forbids(error)) return <div className="card">{trouble ?? <Skeleton />}</div>;
   if (data.pages.some(({ installed }) => !installed)) return <NoHistory />;
   const rows = data.pages.flatMap((page) => page.rows);
+  const hidden = data.pages[0]?.hiddenNamespaces ?? 0;
   return (
     <section className="card" aria-label="Deleted jobs">
       {trouble}
       {rows.length === 0 ? <Empty line={line} more={hasNextPage} clear={clear} /> : <Table rows={rows} />}
       <footer className="tablefoot">
-        <span>{figure(rows.length)} from the history</span>
-        <HiddenPast namespaces={data.pages[0]?.hiddenNamespaces ?? 0} />
+        {rows.length === 0 && hidden > 0 ? null : <span>{figure(rows.length)} from the history</span>}
+        <HiddenPast namespaces={hidden} />
         <span className="grow" />
         {hasNextPage ? (
           <button className="button" disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>

@@ -2,8 +2,8 @@ import { type KeyboardEvent, type ReactNode, useEffect, useRef } from "react";
 
 const STOPS = "button:not(:disabled), input:not(:disabled), select:not(:disabled), textarea:not(:disabled), a[href]";
 
-/** A question over the page. Escape closes it; the focus stays inside, and goes back to where it came from. */
-export function Dialog({ title, close, children }: { title: string; close: () => void; children: ReactNode }) {
+/** A question over the page. Escape closes it, unless it has no `close`; the focus stays inside, and goes back to where it came from. */
+export function Dialog({ title, close, children }: { title: string; close?: () => void; children: ReactNode }) {
   const place = useRef<HTMLDialogElement>(null);
   const opener = useRef(document.activeElement);
   useEffect(() => {
@@ -26,7 +26,7 @@ export function Dialog({ title, close, children }: { title: string; close: () =>
     other?.focus();
   };
   return (
-    <dialog ref={place} className="dialog" aria-label={title} onClose={close} onKeyDown={turn}>
+    <dialog ref={place} className="dialog" aria-label={title} onClose={close} onKeyDown={turn} {...(close === undefined ? { closedby: "none" } : {})}>
       <h2>{title}</h2>
       {children}
     </dialog>

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "react";
 import { jobPath } from "../api/request";
 import type { JobRow, PodRow } from "../api/wire";
 import { useLog } from "../live/follow";
-import { plain } from "../live/log";
+import { inPlaceOfLines, plain } from "../live/log";
 import { figure } from "../text/format";
 import { Icon } from "./icon";
 import { Trouble } from "./trouble";
@@ -56,7 +56,7 @@ export function LogView({ job, pod }: { job: JobRow; pod: PodRow }) {
           Follow
         </button>
       </div>
-      {log.error !== null ? (
+      {log.error !== null && inPlaceOfLines(log.lines.length, log.error.status) ? (
         <Trouble error={log.error} />
       ) : (
         <div className="logport" ref={port} onScroll={scrolled} tabIndex={0} role="log" aria-label={`Log of ${pod.name}`} aria-live="off">

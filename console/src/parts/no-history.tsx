@@ -1,3 +1,4 @@
+import { hiddenWords } from "../text/format";
 import { Notice } from "./trouble";
 
 /** In place of what comes from the history, on a console that has none. */
@@ -18,5 +19,5 @@ export function NoHistory() {
 /** Under what comes from the history: how much of it is hidden. */
 export function HiddenPast({ namespaces }: { namespaces: number }) {
   if (namespaces === 0) return null;
-  return <span>{namespaces === 1 ? "1 namespace is hidden" : `${namespaces} namespaces are hidden`}</span>;
+  return <span>{hiddenWords(namespaces)}</span>;
 }

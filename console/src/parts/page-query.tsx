@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { get } from "../api/request";
+import { forbids, get } from "../api/request";
 import { Skeleton } from "./skeleton";
 import { Trouble } from "./trouble";
 
@@ -30,7 +30,7 @@ export function PageQuery<T>({ topic, path, name = "", fresh, keep = false, chil
         <Trouble error={error} retry={() => void refetch()} />
       </div>
     );
-  if (data === undefined)
+  if (data === undefined || forbids(error))
     return (
       <>
         {name === "" ? null : (

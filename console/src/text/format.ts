@@ -49,3 +49,9 @@ export function readiness(text: string): { readonly ready: number; readonly want
 }
 
 export const figure = (value: number): string => value.toLocaleString("en-US");
+
+/** A figure that nobody may have. */
+export const known = (value: number | null): string => (value === null ? "–" : figure(value));
+
+/** What a person does not see of the jobs. */
+export const hiddenWords = (namespaces: number): string => (namespaces === 1 ? "1 namespace is hidden" : `${figure(namespaces)} namespaces are hidden`);

@@ -16,6 +16,9 @@ from kubedl.kube.credentials import Credentials
 
 BEARER = "Bearer "
 SESSION_COOKIE = "__Host-kubedl-console"
+SESSION_COOKIE_BELOW = (
+    "__Secure-kubedl-console"  # of a console below a path; browsers allow __Host- for whole hosts only
+)
 ADDRESS_UNKNOWN = "unknown"
 
 
@@ -59,12 +62,14 @@ class TokenAccess:
 
     mode = "token"
 
-    def __init__(self, reviews: TokenReviews, server: Credentials, seal: Seal, tries: Tries) -> None:
+    def __init__(self, reviews: TokenReviews, server: Credentials, seal: Seal, tries: Tries, path: str = "") -> None:
+        """`path` is that under which browsers have the console: other programs of the host do not get the cookie."""
         self._reviews, self._server, self._seal, self._tries = reviews, server, seal, tries
+        self._cookie, self._path = (SESSION_COOKIE_BELOW, path) if path else (SESSION_COOKIE, "/")
 
     async def caller(self, request: web.Request) -> Caller | None:
         """Return the owner of the token in the cookie."""
-        token = self._seal.open(request.cookies.get(SESSION_COOKIE, ""))
+        token = self._seal.open(request.cookies.get(self._cookie, ""))
         return await caller_with(self._reviews, self._server, token or "")
 
     async def sign_in(self, request: web.Request, proof: SignIn, answer: web.Response) -> Person:
@@ -91,13 +96,13 @@ class TokenAccess:
                 413, "not signed in", "the token is too long for a cookie", "Use the mode proxy for such tokens."
             ) from None
         answer.set_cookie(
-            SESSION_COOKIE, cookie, max_age=seconds, path="/", secure=True, httponly=True, samesite="Strict"
+            self._cookie, cookie, max_age=seconds, path=self._path, secure=True, httponly=True, samesite="Strict"
         )
         return person
 
     def sign_out(self, answer: web.Response) -> None:
         """Forget the cookie."""
-        answer.del_cookie(SESSION_COOKIE, path="/", secure=True, httponly=True, samesite="Strict")
+        answer.del_cookie(self._cookie, path=self._path, secure=True, httponly=True, samesite="Strict")
 
 
 class LocalAccess:

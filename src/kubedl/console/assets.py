@@ -15,7 +15,7 @@ from kubedl.console.safety import content_policy, new_nonce
 from kubedl.kube.bounded_regex import BoundedPattern
 
 DIRECTORY = Path(__file__).parent / "static"
-NONCE = "__CSP_NONCE__"  # what the build leaves in the page
+NONCE, PATH = "__CSP_NONCE__", "__CONSOLE_PATH__"  # what the build leaves in the page
 MISSING = """<!doctype html><html lang="en"><meta charset="utf-8"><title>KubeDL console</title>
 <body><h1>The console's pages are not built</h1>
 <p>This installation of KubeDL has no files in kubedl/console/static.</p>
@@ -36,11 +36,13 @@ class Assets:
         """Return whether there is a page to serve."""
         return self._page is not None
 
-    def page(self) -> web.Response:
-        """Return the page, with a nonce of its own."""
+    def page(self, path: str = "") -> web.Response:
+        """Return the page, with a nonce of its own; `path` is that under which browsers have the console."""
         nonce = new_nonce()
         headers = {"Content-Security-Policy": content_policy(nonce), "Cache-Control": "no-store"}
-        status, text = (200, self._page.replace(NONCE, nonce)) if self._page is not None else (503, MISSING)
+        status, text = 503, MISSING
+        if self._page is not None:
+            status, text = 200, self._page.replace(NONCE, nonce).replace(PATH, path)
         return web.Response(status=status, text=text, content_type="text/html", headers=headers)
 
     def file(self, name: str, accepted: str = "") -> web.StreamResponse:

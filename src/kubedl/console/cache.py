@@ -18,6 +18,8 @@ from kubedl.console.object_kinds import (
     ShownModel,
     ShownVersion,
 )
+from kubedl.console.problems import not_read_yet
+from kubedl.console.pulse import Pulse
 from kubedl.console.queue_kinds import (
     CLUSTER_QUEUES,
     LOCAL_QUEUES,
@@ -27,6 +29,7 @@ from kubedl.console.queue_kinds import (
     ShownWorkload,
 )
 from kubedl.console.usage import Usage
+from kubedl.console.wire import Alive
 from kubedl.history.observed import RecordedJob
 from kubedl.history.observed_pods import EVENTS, RecordedEvent
 from kubedl.kube import watch
@@ -71,6 +74,7 @@ class Stores:
         self.namespace = ""  # if not empty, pods of other namespaces are not known, so neither is what is free
         self.unfollowed: frozenset[str] = frozenset()  # resources that this account may not list
         self.absent: Callable[[str], bool] = lambda name: False  # whether the cluster does not serve a resource
+        self.unread: Callable[[str], bool] = lambda name: False  # whether a resource was not listed yet
 
     def followed(self) -> Sequence[Followed]:
         """Return what pages show beside jobs. A topic is a page, or more than one, that is read again as a whole."""
@@ -84,6 +88,12 @@ class Stores:
             Followed("services", INFERENCES, self.inferences),
             Followed("crons", CRONS, self.crons),
         )
+
+    def insist_read(self, *resources: Resource[Any]) -> None:
+        """Refuse to answer before everything was read: what is not known would look like nothing."""
+        unread = [one.name for one in resources if self.unread(one.name)]
+        if unread:
+            raise not_read_yet(unread)
 
     def job(self, kind: str, key: ObjectKey) -> RecordedJob | None:
         """Return a job; `kind` is its name in addresses."""
@@ -109,6 +119,7 @@ class Cache:
         """
         self.stores = Stores()
         self.stores.namespace = namespace
+        self._pulse = Pulse(client)
         discovery = Discovery(client)
 
         def reflector(resource: Resource[Any], store: Store[Any]) -> Reflector[Any]:
@@ -126,19 +137,24 @@ class Cache:
         self._rest = [reflector(resource, store) for resource, store in rest if resource.name not in without]
         self.stores.unfollowed = frozenset(without)
         self.stores.absent = lambda name: any(one.absent for one in self._rest if one.resource.name == name)
+        self.stores.unread = lambda name: any(one.unread for one in self._all() if one.resource.name == name)
 
     async def run(self) -> None:
         """Follow until cancelled. Raises StaleResourceVersionError if only a new process can recover."""
         async with asyncio.TaskGroup() as group:
-            for reflector in (*self._jobs, *self._rest):
+            group.create_task(self._pulse.run())
+            for reflector in self._all():
                 group.create_task(reflector.run())
 
     def unsynced(self) -> list[str]:
         """Return the kinds that were not listed yet; those that the cluster does not serve are not waited for."""
-        found = (*self._jobs, *self._rest)
-        return [one.resource.name for one in found if not one.synced.is_set() and not one.absent]
+        return [one.resource.name for one in self._all() if not one.synced.is_set() and not one.absent]
 
-    def silent_seconds(self) -> float:
-        """Return the seconds since the API server last sent anything about jobs."""
-        ages = [one.age() for one in self._jobs if one.synced.is_set() and not one.absent]
-        return max(ages, default=0.0)
+    def signs_of_life(self) -> Alive:
+        """Return since when the API server has said nothing: about one of the kinds, and at all."""
+        ages = [one.age() for one in self._all() if one.synced.is_set() and not one.absent]
+        unanswered = self._pulse.unanswered_seconds()
+        return Alive(silent_seconds=round(max(ages, default=0.0), 1), unanswered_seconds=round(unanswered, 1))
+
+    def _all(self) -> Sequence[Reflector[Any]]:
+        return (*self._jobs, *self._rest)

@@ -45,6 +45,7 @@ class Listing:
         needed = Missing(verb="list", resource=resource.name, namespace="")
         if resource.name in self.stores.unfollowed:  # the account of this console may not list it
             return Listed((), (needed,))
+        self.stores.insist_read(resource)
         found = list(store)
         if not resource.namespaced:
             allowed = await self.rights.may(caller, Question("list", resource.group, resource.plural, ""))
@@ -61,9 +62,11 @@ class Listing:
         allowed = await self.rights.list_in(caller, resource.name, namespace)
         if not allowed or resource.name in self.stores.unfollowed:
             return Listed((), (Missing(verb="list", resource=resource.name, namespace=namespace),))
+        self.stores.insist_read(resource)
         return Listed([one for one in store if one.metadata.namespace == namespace], ())
 
     async def insist(self, caller: Caller, resource: Resource[ObjectT], namespace: str) -> None:
         """Refuse whoever may not list a kind in a namespace, whether something is there or not."""
         if not await self.rights.list_in(caller, resource.name, namespace):
             raise forbidden(caller.person.name, "list", resource.name, namespace)
+        self.stores.insist_read(resource)

@@ -160,9 +160,10 @@ class NodePages:
         )
 
     async def insist(self, caller: Caller) -> None:
-        """Refuse whoever may not list nodes."""
+        """Refuse whoever may not list nodes; without their pods nobody knows what is free."""
         if not await self.rights.may(caller, Question("list", NODES.group, NODES.plural, "")):
             raise forbidden(caller.person.name, "list", NODES.name, "")
+        self.stores.insist_read(NODES, PODS)
 
     def free_on(self, node: ShownNode) -> Requests:
         """Return what no pod of a node has requested; more requests than the node has leave nothing, not less."""

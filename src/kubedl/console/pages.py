@@ -102,6 +102,7 @@ class Pages:
 
     async def jobs(self, caller: Caller) -> JobList:
         """Return all jobs that a person may see."""
+        self.stores.insist_read(*job_resources().values())
         snapshot = self.feed.snapshot()
         view = await self.rights.view(caller, self.feed.places(snapshot.rows))
         return JobList(
@@ -113,6 +114,7 @@ class Pages:
     async def job(self, caller: Caller, kind: str, key: ObjectKey) -> JobPage:
         """Return one job with its pods and events."""
         job = await self.visible_job(caller, kind, key)
+        self.stores.insist_read(PODS, EVENTS)
         missing: list[Missing] = []
 
         async def may_list(resource: str) -> bool:
@@ -147,6 +149,7 @@ class Pages:
             raise RefusalError(404, f"no kind {kind}", "KubeDL has no such kind of jobs", "Look in the list of jobs.")
         if not await self.rights.list_in(caller, resource.name, key.namespace):
             raise forbidden(caller.person.name, "list", resource.name, key.namespace)
+        self.stores.insist_read(resource)
         job = self.stores.job(kind, key)
         if job is None:
             raise no_such_job(key.namespace, resource.kind, key.name)

@@ -7,7 +7,7 @@ import msgspec
 
 from kubedl.console.wire import Problem
 from kubedl.console.wire_base import FieldProblem
-from kubedl.kube.errors import ApiError, ForbiddenError, NotFoundError, UnauthorizedError
+from kubedl.kube.errors import ApiError, ForbiddenError, NotFoundError, UnauthorizedError, UnknownOutcomeError
 
 
 class RefusalError(Exception):
@@ -54,6 +54,12 @@ def forbidden(user: str, verb: str, resource: str, namespace: str) -> RefusalErr
     return RefusalError(403, what, why, f"Ask an administrator: {role} && {binding}")
 
 
+def not_read_yet(resources: Sequence[str]) -> RefusalError:
+    """Return the answer while the console has not listed what the answer is made of."""
+    why = f"the console has just started, and has not read all {', '.join(resources)}"
+    return RefusalError(503, "not known yet", why, "It is asked again by itself; else look at the console's log.")
+
+
 def from_api(error: ApiError, what: str) -> RefusalError:
     """Return the answer for an error of the API server."""
     if isinstance(error, UnauthorizedError):
@@ -62,4 +68,6 @@ def from_api(error: ApiError, what: str) -> RefusalError:
         return RefusalError(403, what, error.message, "Ask an administrator for this right.")
     if isinstance(error, NotFoundError):
         return RefusalError(404, what, error.message, "It may have been deleted; load the page again.")
+    if isinstance(error, UnknownOutcomeError) and error.code == 0:  # the reason, with addresses, is in the log
+        return RefusalError(502, what, "the API server does not answer", "Try again when it does.")
     return RefusalError(502, what, f"the API server answered: {error.message}", "Try again.")

@@ -16,7 +16,9 @@ from kubedl.console.queue_kinds import (
     CLUSTER_QUEUES,
     LOCAL_QUEUES,
     WORKLOADS,
+    LocalQueueStatus,
     ShownClusterQueue,
+    ShownClusterQueueStatus,
     ShownLocalQueue,
     ShownWorkload,
 )
@@ -29,6 +31,10 @@ from kubedl.kube.types.meta import ObjectKey
 
 MOST = 500  # queues of each kind, and Workloads
 STOPPED = "stopped: nothing in it is admitted"
+NO_STATUS, NO_LOCAL_STATUS = (
+    ShownClusterQueueStatus(),
+    LocalQueueStatus(),
+)  # Kueue has not seen the queue, or is not there
 EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 
@@ -127,29 +133,30 @@ def _cluster_queue(queue: ShownClusterQueue) -> ClusterQueueRow:
                     flavor=flavor.name,
                     resource=one.name,
                     nominal=_number(one.nominal_quota),
-                    used=_number(usage.total) if usage is not None else 0.0,
-                    borrowed=_number(usage.borrowed) if usage is not None else 0.0,
+                    used=_number(usage.total) if usage is not None else None,
+                    borrowed=_number(usage.borrowed) if usage is not None else None,
                 )
             )
-    stopped = spec.stop_policy not in ("", "None")
+    stopped, said = spec.stop_policy not in ("", "None"), status != NO_STATUS
     return ClusterQueueRow(
         name=queue.metadata.name,
         cohort=spec.cohort_name,
         problem=STOPPED if stopped else _problem(status.conditions),
         quotas=quotas,
-        waiting=status.pending_workloads,
-        admitted=status.admitted_workloads,
+        waiting=status.pending_workloads if said else None,
+        admitted=status.admitted_workloads if said else None,
     )
 
 
 def _local_queue(queue: ShownLocalQueue) -> LocalQueueRow:
+    said = queue.status != NO_LOCAL_STATUS
     return LocalQueueRow(
         namespace=queue.metadata.namespace,
         name=queue.metadata.name,
         cluster_queue=queue.spec.cluster_queue,
         problem=_problem(queue.status.conditions),
-        waiting=queue.status.pending_workloads,
-        admitted=queue.status.admitted_workloads,
+        waiting=queue.status.pending_workloads if said else None,
+        admitted=queue.status.admitted_workloads if said else None,
     )
 
 

@@ -20,7 +20,7 @@ from kubedl.console.problems import RefusalError, from_api, signed_out
 from kubedl.console.routes import ROUTES, Answer, key_of
 from kubedl.console.stream import Stream
 from kubedl.console.submit_routes import KINDS, SUBMISSIONS
-from kubedl.console.wire import Session, SignIn
+from kubedl.console.wire import Alive, Session, SignIn
 from kubedl.console.wire_base import Wire
 from kubedl.console.write_routes import ACTIONS, WRITES
 from kubedl.kube.errors import ApiError
@@ -42,14 +42,24 @@ class Console:
     access: Access
     pages: Pages
     assets: Assets
-    silent_seconds: Callable[[], float]
+    signs_of_life: Callable[[], Alive]
     cluster: str
     version: str
     loopback_only: bool = False
+    path: str = ""  # under which browsers have the console, such as /kubedl; empty: the whole host
 
     def application(self) -> web.Application:
-        """Return the routes."""
+        """Return the routes, at the root and below the path: some proxies in front remove it, and others leave it."""
         application = web.Application(middlewares=[self._guarded], client_max_size=LARGEST_BODY)
+        if self.path:
+            application.router.add_get(self.path, self._page)
+            below = web.Application()
+            self._add_routes(below)
+            application.add_subapp(self.path, below)
+        self._add_routes(application)
+        return application
+
+    def _add_routes(self, application: web.Application) -> None:
         job = "/api/v1/jobs/{namespace}/{kind}/{name}"
         add = application.router
         add.add_get("/api/v1/session", self._session)
@@ -65,7 +75,6 @@ class Console:
             add.add_post(f"/api/v1/{path}", partial(self._answer, answer))
         add.add_get("/assets/{name}", self._asset)
         add.add_get("/{path:.*}", self._page)
-        return application
 
     @web.middleware
     async def _guarded(self, request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -129,7 +138,7 @@ class Console:
             self.pages.feed,
             self.pages.rights,
             lambda: self.access.caller(request),
-            self.silent_seconds,
+            self.signs_of_life,
             asyncio.get_running_loop().time,
         )
         return await _streamed(request, "text/event-stream", stream.events(request.headers.get("Last-Event-ID", "")))
@@ -152,9 +161,9 @@ class Console:
         return self.assets.file(request.match_info["name"], request.headers.get("Accept-Encoding", ""))
 
     async def _page(self, request: web.Request) -> web.StreamResponse:
-        if request.path.startswith("/api/"):
+        if request.match_info.get("path", "").startswith("api/"):
             raise RefusalError(404, f"no {request.path}", "the console has no such address", "Check the address.")
-        return self.assets.page()
+        return self.assets.page(self.path)
 
     async def _caller(self, request: web.Request) -> Caller:
         caller = await self.access.caller(request)

@@ -32,7 +32,7 @@ class Stream:
     feed: Feed
     rights: Rights
     again: Again  # proves who calls, before rights are asked
-    silent_seconds: Callable[[], float]
+    signs_of_life: Callable[[], Alive]
     clock: Callable[[], float]
     _view: View | None = None
     _asked_at: float = float("-inf")
@@ -78,7 +78,7 @@ class Stream:
             rows = [msgspec.Raw(row) for row in merged.rows]
             return "frame", msgspec.json.encode(Frame(rows=rows, gone=merged.gone, touched=merged.touched))
         if self.clock() - sent_at >= SIGN_OF_LIFE:
-            return "alive", msgspec.json.encode(Alive(silent_seconds=round(self.silent_seconds(), 1)))
+            return "alive", msgspec.json.encode(self.signs_of_life())
         return None
 
 

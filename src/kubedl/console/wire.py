@@ -79,7 +79,8 @@ class Frame(Wire, frozen=True):
 class Alive(Wire, frozen=True):
     """A sign of life."""
 
-    silent_seconds: float  # since the API server last sent anything; a minute is usual
+    silent_seconds: float  # since the API server last sent anything about what pages show; a minute is usual
+    unanswered_seconds: float  # since it last answered a question; a few are usual
 
 
 class Condition(Wire, frozen=True):

@@ -12,8 +12,8 @@ class Quota(Wire, frozen=True):
     flavor: str
     resource: str
     nominal: float
-    used: float
-    borrowed: float  # of what is used
+    used: float | None  # None: Kueue has not said
+    borrowed: float | None  # of what is used
 
 
 class ClusterQueueRow(Wire, frozen=True):
@@ -23,8 +23,8 @@ class ClusterQueueRow(Wire, frozen=True):
     cohort: str
     problem: str  # why nothing is admitted; empty: it works
     quotas: Sequence[Quota]
-    waiting: int
-    admitted: int
+    waiting: int | None  # None: Kueue has not said
+    admitted: int | None
 
 
 class LocalQueueRow(Wire, frozen=True):
@@ -34,8 +34,8 @@ class LocalQueueRow(Wire, frozen=True):
     name: str
     cluster_queue: str
     problem: str
-    waiting: int
-    admitted: int
+    waiting: int | None  # None: Kueue has not said
+    admitted: int | None
 
 
 class WaitingRow(Wire, frozen=True):

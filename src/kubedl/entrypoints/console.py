@@ -36,6 +36,7 @@ from kubedl.console.sessions import KeyFileError, OneTimeCode, Seal, Tries, key_
 from kubedl.entrypoints.process import configure_log, until_signalled
 from kubedl.history.observed_pods import EVENTS
 from kubedl.kube import credentials
+from kubedl.kube.bounded_regex import BoundedPattern
 from kubedl.kube.client import Client
 from kubedl.kube.credentials import Credentials
 from kubedl.kube.errors import ApiError
@@ -44,6 +45,7 @@ from kubedl.runtime import health
 from kubedl.runtime.metrics import Metrics
 
 ADDRESS = "127.0.0.1:8443"
+PATH = BoundedPattern(r"(/[A-Za-z0-9._~-]+)+", 200)
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
 log = structlog.get_logger()
@@ -72,6 +74,13 @@ def parser() -> argparse.ArgumentParser:
         "of the kubeconfig alone, on this machine",
     )
     parser.add_argument("--address", default=ADDRESS, help="bind address of the console; *:8443 binds all")
+    parser.add_argument(
+        "--path",
+        type=url_path,
+        default="",
+        help="path under which browsers have the console, such as /kubedl, if a proxy in front has more than one "
+        "program on its host; whether the proxy removes it does not matter (default: the whole host)",
+    )
     parser.add_argument("--health-address", default="", help="bind address of /healthz, /readyz and /metrics")
     parser.add_argument("--cluster", default="", help="name of the cluster that the console shows")
     parser.add_argument("--kubeconfig", help="run outside the cluster with this kubeconfig")
@@ -111,6 +120,14 @@ def parser() -> argparse.ArgumentParser:
     return parser
 
 
+def url_path(text: str) -> str:
+    """Return a path without a slash at its end; empty for the root."""
+    path = text.rstrip("/")
+    if path and PATH.fullmatch(path) is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is no path such as /kubedl, of letters, digits and . _ ~ -")
+    return path
+
+
 async def until_signalled_console(options: argparse.Namespace) -> None:
     """Run the console until it is told to end."""
     identity = credentials.load(options.kubeconfig, Choice(context=options.context))
@@ -133,7 +150,9 @@ async def _shared(options: argparse.Namespace, identity: Credentials, client: Cl
     server = identity.without_identity()
     access: Access = ProxyAccess(reviews, server)
     if options.mode == "token":
-        access = TokenAccess(reviews, server, Seal(key_from(options.session_key_file), time.time), Tries(clock))
+        access = TokenAccess(
+            reviews, server, Seal(key_from(options.session_key_file), time.time), Tries(clock), options.path
+        )
     cache = Cache(client, options.namespace)
     async with _asked(options, options.namespace) as asked:
         console = _console(options, cache, access, access_review(client), asked)
@@ -155,7 +174,7 @@ async def _local(options: argparse.Namespace, identity: Credentials, client: Cli
     ):
         if not address.startswith(("127.0.0.1:", "localhost:", "[::1]:")):
             raise CredentialsError(f"mode local serves this machine only, not {address}; use --address 127.0.0.1:PORT")
-        page = f"http://{address}/#code={code.code}"
+        page = f"http://{address}{options.path}/#code={code.code}"
         print(f"The console is at {page}\nThe address works once. End with Ctrl C.", flush=True)
         if options.browser:
             await asyncio.to_thread(webbrowser.open, page)
@@ -179,7 +198,8 @@ def _console(
     feed, rights = Feed(cache.stores, Journal(clock)), Rights(review, clock, _rights_seconds(options))
     pages = Pages(cache.stores, feed, rights, partial(datetime.now, UTC), *asked)
     local = access.mode == "local"
-    return Console(access, pages, Assets(), cache.silent_seconds, options.cluster, VERSION, loopback_only=local)
+    named = options.cluster, VERSION
+    return Console(access, pages, Assets(), cache.signs_of_life, *named, loopback_only=local, path=options.path)
 
 
 def _rights_seconds(options: argparse.Namespace) -> float:

@@ -17,6 +17,7 @@ from kubedl.kube import watch
 from kubedl.kube.client import Client
 from kubedl.kube.errors import (
     ApiError,
+    ForbiddenError,
     GoneError,
     InvalidError,
     NotFoundError,
@@ -62,6 +63,7 @@ class Reflector(Generic[ObjectT]):
         self.store = store
         self.synced = asyncio.Event()
         self.absent = False  # the server does not serve this kind; it may be installed later
+        self.refused = False  # the server does not let this client read it
         self._heard_at = float("-inf")
         self._client = client
         self._scope = scope
@@ -74,6 +76,11 @@ class Reflector(Generic[ObjectT]):
         self._watch_list = True
         self._listed_at = float("-inf")
         self._pause = FIRST_PAUSE
+
+    @property
+    def unread(self) -> bool:
+        """Whether the store will be filled soon, and is not yet."""
+        return not (self.synced.is_set() or self.absent or self.refused)
 
     def age(self) -> float:
         """Seconds since the server last sent data."""
@@ -129,6 +136,7 @@ class Reflector(Generic[ObjectT]):
 
     def _learn_from(self, failure: ApiError, following_since: float | None) -> None:
         """Reset for a full list: the kind is missing, or the watch sent no data and its version may be lost."""
+        self.refused = isinstance(failure, ForbiddenError)
         if isinstance(failure, NotFoundError):
             self.absent, self._version = True, None
         began = following_since
@@ -191,7 +199,7 @@ class Reflector(Generic[ObjectT]):
         present = (self._usable(step) for step in steps if step.type != "DELETED")
         self.store.replace(obj for obj in present if obj is not None)
         self._advance(version)
-        self.absent = False
+        self.absent = self.refused = False
         self.synced.set()
 
     def _apply(self, step: WatchEvent[ObjectT]) -> None:

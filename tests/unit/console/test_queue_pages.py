@@ -58,6 +58,19 @@ async def test_quota_is_shown_with_what_is_used_and_borrowed(world: World) -> No
     assert (queue.cohort, queue.waiting, queue.admitted, queue.problem) == ("all", 3, 2, "")
 
 
+async def test_of_what_kueue_has_not_said_nothing_is_a_figure(world: World) -> None:
+    """It is stopped, or has not seen the queues yet; what it wrote before is no longer believed to be nothing."""
+    put_queues(world)
+    world.reviewer.allow("ada", "", CLUSTER_QUEUES.name, *KUEUE)
+    flavor = {"name": "a100", "resources": [{"name": "nvidia.com/gpu", "nominalQuota": "16"}]}
+    world.put(CLUSTER_QUEUES, "", "team", spec={"resourceGroups": [{"flavors": [flavor]}]})
+    answer = await world.pages.of_queues.queues(ADA)
+    [queue], [local, _] = answer.cluster_queues, answer.local_queues
+    assert (queue.waiting, queue.admitted, local.waiting, local.admitted) == (None, None, None, None)
+    [quota] = queue.quotas
+    assert (quota.nominal, quota.used, quota.borrowed) == (16, None, None)
+
+
 async def test_who_waits_is_in_order_and_others_count(world: World) -> None:
     """Priority, then time; a Workload of a hidden namespace takes a place and shows nothing."""
     put_queues(world)

@@ -10,7 +10,7 @@ import pytest
 
 from kubedl.console.people import Caller
 from kubedl.console.stream import Stream
-from tests.unit.console.world import World, caller
+from tests.unit.console.world import ALIVE, World, caller
 
 pytestmark = pytest.mark.looptime  # frames wait for a quarter of a second
 
@@ -37,7 +37,7 @@ class Viewer:
     @asynccontextmanager
     async def stream(self, last: str = "") -> AsyncIterator[AsyncIterator[Event]]:
         """Open the stream after an event."""
-        stream = Stream(self.world.feed, self.world.rights, self.again, lambda: 0.0, self.world.clock)
+        stream = Stream(self.world.feed, self.world.rights, self.again, lambda: ALIVE, self.world.clock)
         async with aclosing(stream.events(last)) as parts:
             yield (parsed async for part in parts if (parsed := _parsed(part)) is not None)
 

@@ -18,6 +18,7 @@ from kubedl.console.reviews import TokenReviews
 from kubedl.console.rights import Question, Rights
 from kubedl.console.server import Console
 from kubedl.console.sessions import Seal, Tries
+from kubedl.console.wire import Alive
 from kubedl.history.observed_pods import EVENTS
 from kubedl.kube import codec
 from kubedl.kube.credentials import Credentials
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 JOBS = "pytorchjobs.training.kubedl.io"
 NOW = datetime(2026, 11, 18, 12, 0, tzinfo=UTC)
 KEY = b"k" * 32
+ALIVE = Alive(silent_seconds=0.0, unanswered_seconds=0.0)
 SERVER = Credentials("http://127.0.0.1:1", None)
 
 
@@ -91,10 +93,13 @@ class World:
         """Let the console have a history."""
         self.pages = replace(self.pages, history=history)
 
-    def console(self, access: Access | None = None, assets: Assets | None = None, *, local: bool = False) -> Console:
+    def console(
+        self, access: Access | None = None, assets: Assets | None = None, *, local: bool = False, path: str = ""
+    ) -> Console:
         """Return the console, by default one where people paste tokens."""
-        wanted = access or TokenAccess(self.reviews, SERVER, Seal(KEY, self.clock), Tries(self.clock))
-        return Console(wanted, self.pages, assets or Assets(), lambda: 0.0, "prod-1", "0", loopback_only=local)
+        wanted = access or TokenAccess(self.reviews, SERVER, Seal(KEY, self.clock), Tries(self.clock), path)
+        parts = wanted, self.pages, assets or Assets(), lambda: ALIVE, "prod-1", "0"
+        return Console(*parts, loopback_only=local, path=path)
 
     def put_job(self, namespace: str, name: str, **status: Any) -> str:  # noqa: ANN401 - a status is whatever it is
         """Create or change a job; returns its uid."""

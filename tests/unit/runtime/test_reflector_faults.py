@@ -61,6 +61,17 @@ async def test_a_list_that_fails_is_not_an_empty_list(
         assert held(store) == server.readable()
 
 
+async def test_what_a_client_may_not_read_is_not_waited_for(server: Server, reflector: Reflector[Pod]) -> None:
+    """Until it may."""
+    server.refusals.extend([ForbiddenError(403, "Forbidden", "no role")] * 2)
+    assert reflector.unread
+    async with running(reflector.run()):
+        await asyncio.sleep(0.1)
+        assert (reflector.refused, reflector.unread) == (True, False)
+        await asyncio.sleep(60)
+        assert (reflector.refused, reflector.unread, reflector.synced.is_set()) == (False, False, True)
+
+
 async def test_half_a_list_is_not_a_list(server: Server, store: Store[Pod], reflector: Reflector[Pod]) -> None:
     server.watch_list = False
     async with running(reflector.run()):

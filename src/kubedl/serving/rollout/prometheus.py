@@ -107,5 +107,5 @@ async def _fetch(session: aiohttp.ClientSession, url: str, params: dict[str, str
                 if len(body) > LARGEST_ANSWER:
                     raise MetricsUnavailableError(f"the answer with metrics is larger than {LARGEST_ANSWER} bytes")
     except (aiohttp.ClientError, TimeoutError, ValueError, OSError) as error:
-        raise MetricsUnavailableError(f"the metrics request failed ({type(error).__name__})") from error
+        raise MetricsUnavailableError(f"Prometheus does not answer ({type(error).__name__})") from error
     return bytes(body)
