@@ -5,7 +5,7 @@ import { Track } from "../parts/meter";
 import { PageQuery } from "../parts/page-query";
 import { Notice } from "../parts/trouble";
 import { ratio } from "../text/amounts";
-import { barsOf, costWords, DAYS, hours, UNKNOWN, unpricedWords } from "../text/cost";
+import { barsOf, costWords, hours, RANGES, UNKNOWN, unpricedWords } from "../text/cost";
 import { duration, figure } from "../text/format";
 
 const FRESH = 60_000; // milliseconds: no stream says when receipts were written
@@ -28,9 +28,9 @@ export function Cost() {
         )}
         <span className="grow" />
         <span className="segments" role="group" aria-label="Time range">
-          {DAYS.map((one) => (
-            <button key={one} aria-pressed={one === days} onClick={() => void navigate({ search: (before) => ({ ...before, days: one }), replace: true })}>
-              Last {one} days
+          {RANGES.map(({ id, title }) => (
+            <button key={id} aria-pressed={id === days} onClick={() => void navigate({ search: (before) => ({ ...before, days: id }), replace: true })}>
+              {title}
             </button>
           ))}
         </span>

@@ -5,7 +5,7 @@ What has no price is unknown and never nothing: amounts without a price are kept
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from kubedl.console.history_rights import HistoryRights
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 MOST = 100  # rows of a list
 RANGES = (7, 30, 90)  # days
 DEFAULT = 30
+MONTH = "month"  # the calendar month before this one, in UTC
 GROUPS = ("team", "user", "queue", "day")
 
 
@@ -69,13 +70,8 @@ class CostPages:
     now: Callable[[], datetime]
 
     async def cost(self, caller: Caller, days: str, namespace: str) -> CostPage:
-        """Return what was used and spent in the last days, today included."""
-        if days and days not in {str(known) for known in RANGES}:
-            known = ", ".join(str(one) for one in RANGES)
-            raise RefusalError(400, f"no range of {days} days", f"there are ranges of {known} days", "Choose one.")
-        number = int(days or DEFAULT)
-        last = self.now().astimezone(UTC).date()
-        within = Range(last - timedelta(days=number - 1), last)
+        """Return what was used and spent in the last days, today included, or in the calendar month before this one."""
+        within = _range(days, self.now().astimezone(UTC).date())
         if not self.history.installed:
             return _page(within, {}, (), 0, installed=False)
         reader, asked = self.history.insist(), HistoryRights(self.rights)
@@ -85,6 +81,18 @@ class CostPages:
             sight = await asked.everywhere(caller, await reader.places_of_receipts(within))
         spent = await reader.spent(sight.allowed, within, GROUPS, namespace)
         return _page(within, spent.groups, spent.waste, sight.hidden_namespaces, installed=True)
+
+
+def _range(days: str, today: date) -> Range:
+    """Return the days of a range. Raises RefusalError."""
+    if days == MONTH:
+        last = today.replace(day=1) - timedelta(days=1)
+        return Range(last.replace(day=1), last)
+    if days and days not in {str(known) for known in RANGES}:
+        known = ", ".join(str(one) for one in RANGES)
+        why = f"there are ranges of {known} days, and {MONTH}, which is the one before this"
+        raise RefusalError(400, f"no range of {days} days", why, "Choose one.")
+    return Range(today - timedelta(days=int(days or DEFAULT) - 1), today)
 
 
 def _page(

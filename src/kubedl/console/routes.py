@@ -47,6 +47,15 @@ ROUTES: Mapping[str, Answer] = {
     "jobs/{namespace}/{kind}/{name}/why": lambda pages, caller, request: pages.why(
         caller, request.match_info["kind"], key_of(request)
     ),
+    "jobs/{namespace}/{kind}/{name}/start": lambda pages, caller, request: pages.start(
+        caller, request.match_info["kind"], key_of(request)
+    ),
+    "jobs/{namespace}/{kind}/{name}/changes": lambda pages, caller, request: pages.changes(
+        caller, request.match_info["kind"], key_of(request)
+    ),
+    "capacity/holders": lambda pages, caller, request: pages.of_holders.holders(
+        caller, _text(request, "by") or "workload"
+    ),
     "capacity": lambda pages, caller, _: pages.of_nodes.capacity(caller),
     "nodes": lambda pages, caller, request: pages.of_nodes.nodes(caller, _text(request, "q"), _text(request, "after")),
     "nodes/{name}": lambda pages, caller, request: pages.of_nodes.node(caller, request.match_info["name"]),
