@@ -12,12 +12,13 @@ from harness.drivers.api_connection import Connection
 from harness.drivers.console_objects import EVERYTHING, Team
 from harness.drivers.console_process import ConsoleProcess, rights_everywhere, token_of
 from harness.drivers.databases import create_tables
+from harness.drivers.prometheus import RealPrometheus
 from harness.drivers.recorded_past import PastJob, record
 from harness.fakes.kubelet import Printed, node_with_logs
-from harness.fakes.prometheus import Counted, prometheus
 from kubedl.history.engine import create_engine, parse_url
 from kubedl.history.price_book import PriceBook, PriceEntry
 from kubedl.serving.rollout.promql import Target
+from proofs.console import question_metrics
 from testbed import namespaces
 from testbed.api import Object
 from testbed.cluster import Cluster
@@ -33,7 +34,6 @@ POOL = "a100"
 FIRST, SAID = "train-9-worker-2", "RuntimeError: shard 41 of s3://data/web has no index"
 OTHERS_SAID = "RuntimeError: Connection closed by peer"
 SILENT = timedelta(minutes=31)
-COUNTED = Counted(each_second=20, failed=0.004, p99=0.3)
 BOUNDS = {"errorRate": 1, "p99": 500, "minRequests": 100}
 HOUR = timedelta(hours=1)
 
@@ -65,7 +65,8 @@ def prepared(cluster: Cluster, directory: Path) -> Iterator[Prepared]:
         room = {"cpu": "64", "memory": "512Gi", "gpu": "2"}
         stack.enter_context(node_with_logs(cluster, connection, LOGS, ["step 1"], printed, room))
         canary = Target(namespace, "support-main-next", 8080)
-        asked = stack.enter_context(prometheus({canary: COUNTED}))
+        measured = question_metrics.past(canary, namespace, last_month(datetime.now(UTC))[0])
+        asked = stack.enter_context(RealPrometheus(past=measured)).url
         past, history = past_jobs(namespace, datetime.now(UTC)), f"sqlite:///{directory}/history.db"
         create_tables(history)
         asyncio.run(recorded(history, past))

@@ -130,7 +130,7 @@ LOOKS = (
         answers.spending,
         {
             "button": ('button[aria-pressed="true"]:text-is("Last month")', "month"),
-            "table": ('[role="region"][aria-label="Namespaces"]', "Spent"),
+            "table": ('[role="region"][aria-label="Namespaces"]', r"Spent[^%]*EUR.*(% of|not known)"),
         },
         [_page("Cost"), Click("button", "^Last month$")],
     ),

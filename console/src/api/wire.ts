@@ -654,6 +654,19 @@ export interface CostPage {
   readonly hiddenNamespaces: number;
 }
 
+/** How much of the GPU time of a namespace was idle, as far as it was measured. */
+export interface IdleRow {
+  readonly name: string;
+  readonly measuredSeconds: number;
+  readonly idleSeconds: number;
+}
+
+/** GPUs that pods of namespaces held without using them. */
+export interface IdlePage {
+  readonly problem: string;
+  readonly rows: readonly IdleRow[];
+}
+
 /** A job as the history has it. */
 export interface PastJobRow {
   readonly uid: string;

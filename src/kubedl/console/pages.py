@@ -13,6 +13,8 @@ from kubedl.console.cron_pages import CronPages
 from kubedl.console.cursor import Cursor
 from kubedl.console.explaining import Explaining
 from kubedl.console.feed import Feed
+from kubedl.console.gpu_use import GpuUse
+from kubedl.console.gpu_use import nobody as unmeasured
 from kubedl.console.history_source import NO_HISTORY, History
 from kubedl.console.holder_pages import HolderPages
 from kubedl.console.kinds import PODS, ShownPod, job_resources
@@ -51,6 +53,7 @@ class Pages:
     now: Callable[[], datetime]
     history: History = NO_HISTORY
     measuring: Measuring = field(default_factory=nobody)
+    gpu_use: GpuUse = field(default_factory=unmeasured)
     explaining: Explaining = field(default_factory=lambda: Explaining(monotonic))
 
     @property
@@ -101,7 +104,7 @@ class Pages:
     @property
     def of_costs(self) -> CostPages:
         """Return the answers about costs."""
-        return CostPages(self.history, self.rights, self.now)
+        return CostPages(self.history, self.rights, self.now, self.gpu_use)
 
     @property
     def of_runs(self) -> RunPages:

@@ -73,6 +73,9 @@ ROUTES: Mapping[str, Answer] = {
     "service-metrics": lambda pages, caller, request: pages.of_metrics.services(caller, _text(request, "q")),
     "crons": lambda pages, caller, request: pages.of_crons.crons(caller, _text(request, "q")),
     "crons/{namespace}/{name}": lambda pages, caller, request: pages.of_crons.cron(caller, key_of(request)),
+    "cost/idle": lambda pages, caller, request: pages.of_costs.idle(
+        caller, _text(request, "days"), _text(request, "ns")
+    ),
     "cost": lambda pages, caller, request: pages.of_costs.cost(caller, _text(request, "days"), _text(request, "ns")),
     "history/jobs": lambda pages, caller, request: pages.of_past.deleted_jobs(
         caller, _wanted(request), _text(request, "after")

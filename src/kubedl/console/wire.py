@@ -7,7 +7,7 @@ import msgspec
 
 from kubedl.console.wire_actions import ActionList, ActionRow, Done
 from kubedl.console.wire_base import FieldProblem, Missing, Wire
-from kubedl.console.wire_cost import CostPage, CostRow, Money, Waste
+from kubedl.console.wire_cost import CostPage, CostRow, IdlePage, IdleRow, Money, Waste
 from kubedl.console.wire_crons import CronList, CronRow, RunRow
 from kubedl.console.wire_history import (
     PastEventRow,
@@ -238,6 +238,8 @@ ANSWERS: tuple[type[msgspec.Struct], ...] = (
     Waste,
     CostRow,
     CostPage,
+    IdleRow,
+    IdlePage,
     PastJobRow,
     PastJobList,
     PastPodRow,
