@@ -86,16 +86,17 @@ class Team:
     def job(
         self,
         name: str,
+        spec: Object | None = None,
+        /,
         *,
         user: str = "",
         replicas: int = 1,
         status: Object,
         image: str = "train:1",
         queue: str = "",
-        spec: Object | None = None,
         **requests: str,
     ) -> Object:
-        """A job, with the requests of each replica."""
+        """A job, with more of its spec and the requests of each replica."""
         container = {"name": "pytorch", "image": image, "resources": _requests(requests)}
         workers = {"replicas": replicas, "template": {"spec": {"containers": [container]}}}
         metadata: Object = {"annotations": {"kubedl.io/user": user}} if user else {}

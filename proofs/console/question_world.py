@@ -143,7 +143,7 @@ def runs(team: Team, user: str) -> None:
     }
     progress = {"seconds": 14_900, "durableSeconds": 14_000}
     said = {"mode": "Spot", "progress": progress, "projectedEnd": ago(-7 * HOUR)}
-    far = team.job("far", user=user, status={**status, "ready": "1/1", "spot": said}, spec=spec, gpu="2")
+    far = team.job("far", spec, user=user, status={**status, "ready": "1/1", "spot": said}, gpu="2")
     team.pod("far-worker-0", far, "q-b", gpu="2")
     hangs = team.job("hangs", user=user, status={**status, "ready": "1/1"}, gpu="2")
     team.pod("hangs-worker-0", hangs, LOGS, gpu="2")
