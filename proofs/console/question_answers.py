@@ -34,7 +34,7 @@ def attention(ready: Prepared, texts: Texts) -> Compared:
     """The jobs of this person that failed today or wait."""
     found = re.findall(r" / (\S+) yours", _text(texts, "list"))
     own = [job for job in _jobs(ready) if job["metadata"].get("annotations", {}).get("kubedl.io/user") == ready.user]
-    return sorted(found), sorted(_name(job) for job in own if job["status"]["state"] in ("Failed", "Queuing"))
+    return sorted(found), sorted(_name(job) for job in own if job["status"]["state"] in ("Failed", "Queuing", "Created"))
 
 
 def holders(ready: Prepared, texts: Texts) -> Compared:

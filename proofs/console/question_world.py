@@ -103,7 +103,7 @@ def past_jobs(namespace: str, now: datetime) -> tuple[PastJob, ...]:
             f"month-{number}",
             began + timedelta(days=3 * number, hours=9),
             ran=timedelta(hours=number + 1, minutes=20),
-            gpus=2 * number + 1,
+            gpus=number + 1,
             user=("tomas.k", "priya.n")[number % 2],
             state="Failed" if number == 2 else "Succeeded",
         )
@@ -155,8 +155,8 @@ def runs(team: Team, user: str) -> None:
 def waits(team: Team, user: str) -> None:
     """A job of this person that no node has room for."""
     message = "1 of 1 pods waits for a node"
-    job = team.job("lora", user=user, queue="gpus", status={"state": "Queuing", "message": message}, gpu="16")
-    team.pod("lora-worker-0", job, "", "Pending", gpu="16")
+    job = team.job("lora", user=user, queue="gpus", status={"state": "Created", "message": message}, gpu="8")
+    team.pod("lora-worker-0", job, "", "Pending", gpu="8")
     nodes = len(NODES) + 1
     said = f"0/{nodes} nodes are available: {nodes} Insufficient nvidia.com/gpu."
     condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": said}
