@@ -34,7 +34,9 @@ def attention(ready: Prepared, texts: Texts) -> Compared:
     """The jobs of this person that failed today or wait."""
     found = re.findall(r" / (\S+) yours", _text(texts, "list"))
     own = [job for job in _jobs(ready) if job["metadata"].get("annotations", {}).get("kubedl.io/user") == ready.user]
-    return sorted(found), sorted(_name(job) for job in own if job["status"]["state"] in ("Failed", "Queuing", "Created"))
+    return sorted(found), sorted(
+        _name(job) for job in own if job["status"]["state"] in ("Failed", "Queuing", "Created")
+    )
 
 
 def holders(ready: Prepared, texts: Texts) -> Compared:
@@ -107,8 +109,7 @@ def idle(ready: Prepared, texts: Texts) -> Compared:
     """For how many minutes it has printed nothing; and no figure of progress, since it reports none."""
     found = re.search(r"(\S+ \d+) hangs: .*printed nothing for (\d+) ?m", _text(texts, "why"))
     reported = "not reported" in _text(texts, "facts")
-    logged = ready.cluster.kubectl("logs", "hangs-worker-0", "-n", ready.namespace, "--timestamps").splitlines()[-1]
-    minutes = (datetime.now(UTC) - _moment(logged.split()[0])) // timedelta(minutes=1)
+    minutes = (datetime.now(UTC) - _logged(ready, "hangs-worker-0")[0]) // timedelta(minutes=1)
     near = found is not None and abs(int(found[2]) - minutes) <= 1
     return (found[1] if found else NOT_THERE, near, reported), ("worker 0", True, True)
 
@@ -119,7 +120,7 @@ def first_failure(ready: Prepared, texts: Texts) -> Compared:
     dead = [pod for pod in _get(ready, "pods") if _name(pod).startswith("train-9-")]
     first = min(dead, key=lambda pod: str(_ended(pod)["finishedAt"]))
     replica = _name(first).removeprefix("train-9-")
-    last = ready.cluster.kubectl("logs", _name(first), "-n", ready.namespace).splitlines()[-1]
+    last = _logged(ready, _name(first))[1]
     open_pod, log = _text(texts, "pod").split()[0], _text(texts, "log").strip()
     read = (why.groups() if why else NOT_THERE, open_pod, log[-len(last) :])
     return read, ((replica.replace("-", " "), str(_ended(first)["exitCode"])), replica, last)
@@ -236,6 +237,13 @@ def _free(ready: Prepared) -> tuple[dict[str, int], int]:
         for name, (offered, requested) in described.items()
         if name in open_ones
     }, total
+
+
+def _logged(ready: Prepared, pod: str) -> tuple[datetime, str]:
+    """When a pod has printed its last line, and the line."""
+    line = ready.cluster.kubectl("logs", pod, "-n", ready.namespace, "--timestamps").splitlines()[-1]
+    when, _, words = line.partition(" ")
+    return _moment(when), words
 
 
 def _ended(pod: Object) -> Object:

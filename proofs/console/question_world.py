@@ -32,7 +32,7 @@ LOGS = "q-logs"
 PRICE = 2.5  # EUR for a GPU hour
 POOL = "a100"
 FIRST, SAID = "train-9-worker-2", "RuntimeError: shard 41 of s3://data/web has no index"
-OTHERS_SAID = "RuntimeError: Connection closed by peer"
+OTHERS_SAID = "RuntimeError: [gloo/transport/tcp/pair.cc:534] Connection closed by peer [10.0.0.7]:4242"
 SILENT = timedelta(minutes=31)
 BOUNDS = {"errorRate": 1, "p99": 500, "minRequests": 100}
 HOUR = timedelta(hours=1)
