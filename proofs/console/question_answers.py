@@ -87,7 +87,7 @@ def start(ready: Prepared, texts: Texts) -> Compared:
     """Half and nine of ten of the waits in its queue."""
     text = _text(texts, "facts")
     found = re.search(
-        r"Expected start\s+(.+), likely by (.+)\s+half of (\d+) similar jobs waited (.+), nine of ten (.+)", text
+        r"Expected start\s+(.+)\s+likely by (.+): half of (\d+) similar jobs waited (.+), nine of ten (.+)", text
     )
     waits = sorted(job.waited for job in ready.past if job.queue == "gpus")
     half, most = (waits[ceil(share * len(waits)) - 1] for share in (0.5, 0.9))
