@@ -133,7 +133,7 @@ def fill(team: Team, user: str, trainer: PastJob) -> None:
 
 def runs(team: Team, user: str) -> None:
     """A job on two nodes, one that says how far it is, and one that has printed nothing for long."""
-    status = {"state": "Running", "startTime": ago(HOUR), "ready": "2/2"}
+    status = seen("Running", startTime=ago(HOUR), ready="2/2")
     bert = team.job("bert", user="tomas.k", replicas=2, status=status, gpu="3")
     for index, node in enumerate(("q-a", "q-b")):
         team.pod(f"bert-worker-{index}", bert, node, gpu="3")
@@ -155,27 +155,23 @@ def runs(team: Team, user: str) -> None:
 def waits(team: Team, user: str) -> None:
     """A job of this person that no node has room for."""
     message = "1 of 1 pods waits for a node"
-    job = team.job("lora", user=user, queue="gpus", status={"state": "Created", "message": message}, gpu="8")
+    job = team.job("lora", user=user, queue="gpus", status=seen("Created", message=message), gpu="8")
     team.pod("lora-worker-0", job, "", "Pending", gpu="8")
     nodes = len(NODES) + 1
     said = f"0/{nodes} nodes are available: {nodes} Insufficient nvidia.com/gpu."
     condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": said}
     team.pod_status("lora-worker-0", phase="Pending", conditions=[condition])
-    team.job("of-others", user="tomas.k", status={"state": "Queuing", "message": "no quota"}, gpu="64")
+    team.job("of-others", user="tomas.k", status=seen("Queuing", message="no quota"), gpu="64")
 
 
 def fails(team: Team, user: str) -> None:
     """A job of this person whose third replica died first, after an older run that was good; and one of others."""
     ended = {"startTime": ago(3 * HOUR), "completionTime": ago(2 * HOUR)}
-    good = team.job("train-8", user=user, replicas=4, status={"state": "Succeeded", **ended}, image="train:1", gpu="1")
+    good = team.job("train-8", user=user, replicas=4, status=seen("Succeeded", **ended), image="train:1", gpu="1")
     born = good["metadata"]["creationTimestamp"]
     until("another second", lambda: console_objects.moment() != born, deadline=10)
-    status = {
-        "state": "Failed",
-        "message": "4 replicas failed",
-        "startTime": ago(HOUR),
-        "completionTime": ago(HOUR / 2),
-    }
+    now_ended = {"startTime": ago(HOUR), "completionTime": ago(HOUR / 2)}
+    status = seen("Failed", message="4 replicas failed", **now_ended)
     job = team.job("train-9", user=user, replicas=4, status=status, image="train:2", gpu="2")
     for index, passed in enumerate((31, 32, 35, 33)):  # minutes since it died
         name = f"train-9-worker-{index}"
@@ -184,7 +180,13 @@ def fails(team: Team, user: str) -> None:
         dead["finishedAt"] = ago(timedelta(minutes=passed))
         team.pod_status(name, containerStatuses=[container({"terminated": dead})])
     message = "worker 0 ran out of memory"
-    team.job("sweep", user="tomas.k", status={"state": "Failed", "message": message, "completionTime": ago(HOUR)})
+    team.job("sweep", user="tomas.k", status=seen("Failed", message=message, completionTime=ago(HOUR)))
+
+
+def seen(state: str, **fields: object) -> Object:
+    """The status of a job that the operator looks after."""
+    created = {"type": "Created", "status": "True", "reason": "JobCreated", "message": "the job was created"}
+    return {"state": state, "conditions": [{**created, "lastTransitionTime": ago(HOUR)}], **fields}
 
 
 def container(state: Mapping[str, object], *, ready: bool = False) -> Object:
