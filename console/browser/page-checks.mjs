@@ -15,7 +15,13 @@ export const pages = [
     async (page) => {
       await sees(page, "free of 48", "largest free block", "no node has 8 free GPUs", "ran out of memory", "8 nodes, 2 not taking pods");
       await sees(page, "<img src=x onerror=alert(1)>"); // markup in a message or a name is text
-      await page.getByRole("row", { name: /bert-large-pretrain mei.lin 16 33.3 %/ }).waitFor();
+      await page.getByRole("region", { name: "Running jobs" }).getByRole("row", { name: /bert-large-pretrain mei.lin 16 33.3 %/ }).waitFor();
+      const holders = page.getByRole("region", { name: "Who holds the GPUs" });
+      await holders.getByRole("row", { name: /bert-large-pretrain mei.lin 16 33.3 %/ }).waitFor();
+      await page.getByRole("button", { name: "Team" }).click();
+      await holders.getByRole("row", { name: /^nlp \d+ / }).waitFor();
+      await page.getByRole("button", { name: "User" }).click();
+      await holders.getByRole("row", { name: /^mei.lin \d+ / }).waitFor();
       await page.getByRole("row", { name: /priya.n 7/ }).waitFor();
       await page.getByRole("button", { name: "Last 30 days" }).click();
       await page.getByRole("row", { name: /priya.n 12/ }).waitFor();

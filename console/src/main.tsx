@@ -1,5 +1,5 @@
 import { QueryClientProvider } from "@tanstack/react-query";
-import { createRootRoute, createRoute, createRouter, Link, RouterProvider } from "@tanstack/react-router";
+import { createRootRoute, createRoute, createRouter, Link, redirect, RouterProvider } from "@tanstack/react-router";
 import { StrictMode, useEffect } from "react";
 import { createRoot } from "react-dom/client";
 import { BASE } from "./api/base";
@@ -23,7 +23,7 @@ import { Shell } from "./parts/shell";
 import { Skeleton } from "./parts/skeleton";
 import { Notice, Trouble } from "./parts/trouble";
 import { lastSession, live, queries, useSession } from "./session";
-import { type Days, DAYS } from "./text/cost";
+import { type Days, RANGES as RANGES_OF_COST } from "./text/cost";
 import { DELETED, type View, VIEWS } from "./text/filter";
 import { choiceIn } from "./text/lineage-choice";
 import { type RangeId, RANGES } from "./text/overview";
@@ -37,7 +37,7 @@ import "./style/lineage.css";
 import "./style/metrics.css";
 import "./style/narrow.css";
 
-const TABS = ["log", "conditions", "events"] as const;
+const TABS = ["log", "conditions", "events", "changes"] as const;
 type Tab = (typeof TABS)[number];
 
 /** The page of somebody who is signed in; the address stays the same while signing in, and the page after a sign-in has ended. */
@@ -128,6 +128,13 @@ const searched = (search: Record<string, unknown>): { q?: string } => {
   return q === undefined ? {} : { q };
 };
 const models = createRoute({ getParentRoute: () => root, path: "/models", component: Models, validateSearch: searched });
+const digest = createRoute({
+  getParentRoute: () => root,
+  path: "/models/digest/$digest",
+  beforeLoad: ({ params }) => {
+    throw redirect({ to: "/models", search: { q: params.digest }, replace: true });
+  },
+});
 const model = createRoute({
   getParentRoute: () => root,
   path: "/models/$namespace/$name",
@@ -143,7 +150,7 @@ const cost = createRoute({
   path: "/cost",
   component: Cost,
   validateSearch: (search: Record<string, unknown>): { days?: Days; ns?: string } => {
-    const days = DAYS.find((known) => String(known) === String(search["days"]));
+    const days = RANGES_OF_COST.find(({ id }) => String(id) === String(search["days"]))?.id;
     const ns = text(search["ns"]);
     return { ...(days === undefined ? {} : { days }), ...(ns === undefined ? {} : { ns }) };
   },
@@ -161,7 +168,7 @@ const submit = createRoute({
 
 const router = createRouter({
   basepath: BASE === "" ? "/" : BASE,
-  routeTree: root.addChildren([home, jobs, job, pastJob, nodes, node, queues, models, model, services, service, crons, cron, cost, submit]),
+  routeTree: root.addChildren([home, jobs, job, pastJob, nodes, node, queues, models, digest, model, services, service, crons, cron, cost, submit]),
 });
 declare module "@tanstack/react-router" {
   interface Register {

@@ -84,24 +84,43 @@ class Team:
         root = f"/apis/{group}/{version}" if group else "/api/v1"
         return f"{root}/namespaces/{self.namespace}/{plural}"
 
-    def job(self, name: str, *, user: str = "", replicas: int = 1, status: Object, **requests: str) -> Object:
-        """A job, with the requests of each replica."""
-        container = {"name": "pytorch", "image": "train:1", "resources": _requests(requests)}
+    def job(
+        self,
+        name: str,
+        spec: Object | None = None,
+        /,
+        *,
+        user: str = "",
+        replicas: int = 1,
+        status: Object,
+        image: str = "train:1",
+        queue: str = "",
+        **requests: str,
+    ) -> Object:
+        """A job, with more of its spec and the requests of each replica."""
+        container = {"name": "pytorch", "image": image, "resources": _requests(requests)}
         workers = {"replicas": replicas, "template": {"spec": {"containers": [container]}}}
-        metadata = {"annotations": {"kubedl.io/user": user}} if user else {}
-        spec = {"pytorchReplicaSpecs": {"Worker": workers}}
-        return self._create((TRAINING, "PyTorchJob", "pytorchjobs"), name, spec, status, metadata)
+        metadata: Object = {"annotations": {"kubedl.io/user": user}} if user else {}
+        if queue:
+            metadata["labels"] = {"kueue.x-k8s.io/queue-name": queue}
+        whole = {"pytorchReplicaSpecs": {"Worker": workers}, **(spec or {})}
+        return self._create((TRAINING, "PyTorchJob", "pytorchjobs"), name, whole, status, metadata)
 
     def pod(self, name: str, job: Object | None, on: str = "", phase: str = "Running", **requests: str) -> Object:
-        """A pod of a job, or of nobody, on a node."""
-        owners = []
+        """A pod of a job, whose replica is the end of its name (worker-0), or of nobody; on a node."""
+        owners, labels = [], {}
         if job is not None:
+            role, _, index = name.removeprefix(f"{job['metadata']['name']}-").rpartition("-")
+            labels = {f"{TRAINING}/job-uid": job["metadata"]["uid"]}
+            if index.isdecimal():
+                labels |= {f"{TRAINING}/replica-type": role, f"{TRAINING}/replica-index": index}
             whose = {"apiVersion": job["apiVersion"], "kind": job["kind"], "controller": True}
             owners = [{**whose, "name": job["metadata"]["name"], "uid": job["metadata"]["uid"]}]
         container = {"name": "pytorch", "image": "train:1", "resources": _requests(requests)}
         spec = {"containers": [container], "schedulerName": "nobody", **STAYS, **({"nodeName": on} if on else {})}
         path = self.path("", "pods")
-        made = self.connection.create(path, {"metadata": {"name": name, "ownerReferences": owners}, "spec": spec})
+        metadata = {"name": name, "labels": labels, "ownerReferences": owners}
+        made = self.connection.create(path, {"metadata": metadata, "spec": spec})
         if phase != "Pending":
             self.connection.patch(f"{path}/{name}/status", {"status": {"phase": phase}})
         return made

@@ -1,6 +1,7 @@
-"""A real Prometheus that looks at some pages every second."""
+"""A real Prometheus that looks at some pages every second, and may know a past."""
 
 import json
+import subprocess
 import tempfile
 import urllib.parse
 import urllib.request
@@ -19,7 +20,8 @@ _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 class RealPrometheus(Process):
     """Ready when the block begins."""
 
-    def __init__(self, *targets: str, path: str = "/metrics", port: int | None = None) -> None:
+    def __init__(self, *targets: str, path: str = "/metrics", port: int | None = None, past: str = "") -> None:
+        """With a past in the format of OpenMetrics, it has these samples when it starts."""
         place = Path(tempfile.mkdtemp(prefix="kubedl-prometheus-"))
         self.url = f"http://127.0.0.1:{port or free_port()}"
         scraped = {"job_name": "looked-at", "metrics_path": path, "static_configs": [{"targets": list(targets)}]}
@@ -31,8 +33,18 @@ class RealPrometheus(Process):
             str(tools.binary("prometheus")),
             f"--config.file={place / 'prometheus.yml'}",
             f"--storage.tsdb.path={place / 'data'}",
+            "--storage.tsdb.retention.time=1y",
             f"--web.listen-address={self.url.removeprefix('http://')}",
         ]
+        if past:
+            (place / "past").write_text(past)
+            blocks = [
+                str(tools.binary("prometheus").with_name("promtool")),
+                "tsdb",
+                "create-blocks-from",
+                "openmetrics",
+            ]
+            subprocess.run([*blocks, str(place / "past"), str(place / "data")], check=True, capture_output=True)
         super().__init__(command, place / "prometheus.log", {}, place)
 
     def __enter__(self) -> Self:

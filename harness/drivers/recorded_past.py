@@ -21,7 +21,6 @@ from kubedl.kube import codec
 from kubedl.training.kinds import all_kinds
 
 GPU, TRAINING = "nvidia.com/gpu", "training.kubedl.io"
-WAITED = timedelta(minutes=2)
 
 
 @dataclass(frozen=True)
@@ -31,6 +30,7 @@ class PastJob:
     namespace: str
     name: str
     created: datetime
+    waited: timedelta = timedelta(minutes=2)
     ran: timedelta = timedelta(hours=1)
     kind: str = "PyTorchJob"
     state: str = "Succeeded"
@@ -59,13 +59,13 @@ async def record(
         node = {"metadata": {**_metadata("", name, began), "labels": {"kubedl.io/node-pool": pool}}}
         await sink.write([rows.node_row(NODES.decoder.decode(codec.encode(node)), deleted=False, now=began)])
     for job in jobs:
-        ended = job.created + WAITED + job.ran
+        ended = job.created + job.waited + job.ran
         kind = next(one for one in all_kinds() if one.kind == job.kind)
         decoder = resource_of_jobs(kind.resource, kind.replicas_field).decoder
         row = rows.job_row(
             job.kind, decoder.decode(codec.encode(_job(job, kind.replicas_field))), deleted=job.deleted, now=ended
         )
-        ran = [_pod(job, 0, job.created + WAITED, ended)]
+        ran = [_pod(job, 0, job.created + job.waited, ended)]
         if job.lost is not None:
             ran.insert(0, _pod(job, 0, job.created, job.created + job.lost, lost=True))
         found = [PODS.decoder.decode(codec.encode(one)) for one in ran]
@@ -87,8 +87,8 @@ def _metadata(namespace: str, name: str, when: datetime, uid: str = "") -> dict[
 
 def _job(job: PastJob, replicas: str) -> dict[str, Any]:
     container = {"name": "main", "resources": {"limits": {GPU: job.gpus}}}
-    ended = job.created + WAITED + job.ran
-    status = {"state": job.state, "message": job.message, "startTime": _moment(job.created + WAITED)}
+    ended = job.created + job.waited + job.ran
+    status = {"state": job.state, "message": job.message, "startTime": _moment(job.created + job.waited)}
     sources = {"dataset": {"dataSources": [{"location": job.data}]}}
     spec: dict[str, Any] = {"cacheBackend": {"name": "data", **sources}} if job.data else {}
     return {

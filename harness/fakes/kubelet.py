@@ -2,8 +2,10 @@
 
 import ssl
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from harness.drivers import console_objects
@@ -16,9 +18,32 @@ HOST = "127.0.0.1"
 FILE = "played-kubelet"
 
 
+@dataclass(frozen=True)
+class Printed:
+    """What a pod has printed, all at once, some time ago."""
+
+    lines: Sequence[str]
+    ago: timedelta = timedelta(0)
+
+    def __str__(self) -> str:
+        when = (datetime.now(UTC) - self.ago).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return "".join(f"{when} {line}\n" for line in self.lines)
+
+
+OFFER = {"cpu": "4", "memory": "8Gi"}
+NOTHING: Mapping[str, Printed] = {}
+
+
 @contextmanager
-def node_with_logs(cluster: Cluster, connection: Connection, name: str, lines: Sequence[str]) -> Iterator[None]:
-    """A node of this name; every container on it has printed these lines, and still runs."""
+def node_with_logs(
+    cluster: Cluster,
+    connection: Connection,
+    name: str,
+    lines: Sequence[str],
+    of_pods: Mapping[str, Printed] = NOTHING,
+    offer: Mapping[str, str] = OFFER,
+) -> Iterator[None]:
+    """A node of this name; containers of these pods have printed that, and all others these lines. They still run."""
     ended = threading.Event()
 
     class Logs(BaseHTTPRequestHandler):
@@ -30,7 +55,8 @@ def node_with_logs(cluster: Cluster, connection: Connection, name: str, lines: S
             self.send_header("Transfer-Encoding", "chunked")
             self.end_headers()
             if found:
-                text = "".join(f"{console_objects.moment()} {line}\n" for line in lines).encode()
+                pod = self.path.split("/")[3]
+                text = str(of_pods.get(pod, Printed(lines))).encode()
                 self.wfile.write(b"%x\r\n%s\r\n" % (len(text), text))
                 if "follow=true" in self.path:
                     ended.wait()
@@ -43,7 +69,7 @@ def node_with_logs(cluster: Cluster, connection: Connection, name: str, lines: S
     context.load_cert_chain(*cluster.authority.issue(FILE, Identity(FILE, addresses=(HOST,))))
     with (
         ThreadingHTTPServer((HOST, 0), Logs) as server,
-        console_objects.nodes(connection, {name: {"cpu": "4", "memory": "8Gi"}}),
+        console_objects.nodes(connection, {name: offer}),
     ):
         server.daemon_threads = True
         server.socket = context.wrap_socket(server.socket, server_side=True)

@@ -19,7 +19,7 @@ JOBS_BY_STATE = {
     "waiting": "nlp/pytorchjob/llama3-70b-lora",
     "failed": "vision/pytorchjob/resnet50-ablation-14",
 }
-WORDS_OF_TABS = {"conditions": "the job was seen", "events": "PyTorchJob/"}
+WORDS_OF_TABS = {"conditions": "the job was seen", "events": "PyTorchJob/", "changes": "No run of this job"}
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,7 @@ ROUTES: Sequence[Route] = (
     Route("submit", "/submit", "A check creates nothing.", "Submit a job · KubeDL"),
     Route("submit-wrong", "/submit", "correct the YAML", "Submit a job · KubeDL", type="kind: [PyTorchJob"),
     Route("models", "/models", "3 shown", "Models · KubeDL"),
+    Route("models-digest", "/models/digest/c0ffee00", "Nothing has this in its name.", "Models · KubeDL"),
     Route("model", "/models/nlp/llama3-8b-sft", "known by their names alone", "llama3-8b-sft · Models · KubeDL"),
     Route(
         "model-chosen",

@@ -12,6 +12,7 @@ from kubedl.history import rows
 from kubedl.history.observed_pods import NODES
 from kubedl.history.price_book import PriceBook, PriceEntry
 from kubedl.history.queries.spend import get_receipt, receipt_parts, spend
+from kubedl.history.queries.waits import Alike, waits
 from kubedl.history.receipts import Receipts
 from kubedl.history.sink import Epoch
 from kubedl.history.sinks.database import DatabaseSink
@@ -57,6 +58,31 @@ async def test_a_receipt_keeps_its_prices_and_outlives_its_job(engine: AsyncEngi
         assert (later.cost_micros, later.currency, later.state) == (1_200_000, "EUR", "Deleted")
         [line] = await receipt_parts(connection, cluster, identity)
         assert (line.day, line.pool, line.gpu_seconds) == ("2026-11-17", "gpu", 4 * 540)
+
+
+async def test_waits_of_a_queue(engine: AsyncEngine, cluster: str) -> None:
+    """Of jobs that had a node, of about the size, of kinds that may be seen; shortest first."""
+    receipts = Receipts(engine, cluster, PriceBook, lambda: NOW + timedelta(days=1))
+    sink = DatabaseSink(engine, cluster, written=receipts.written)
+    await sink.claim(Epoch("lease", 0, "me"))
+    for minutes, gpus, queue in ((9, 4, "gpus"), (3, 8, "gpus"), (5, 4, ""), (6, 2, "gpus"), (None, 4, "gpus")):
+        obj = job(gpus=gpus, workers=1, state="Succeeded", completionTime=moment(NOW + timedelta(hours=1)))
+        obj["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": queue} if queue else {}
+        worker = pod(obj, phase="Succeeded")
+        bound = {"type": "PodScheduled", "status": "True"}
+        bound["lastTransitionTime"] = moment(NOW + timedelta(minutes=minutes or 0))
+        worker["status"]["conditions"] = [bound]
+        await sink.write([job_row(obj), *([pod_row(worker)] if minutes is not None else [])])
+        await receipts.compute(obj["metadata"]["uid"])
+    async with engine.connect() as connection:
+
+        async def found(kind: str, since: timedelta = timedelta(days=1)) -> tuple[int, ...]:
+            kinds = {kind: frozenset({"team-a"})}
+            return await waits(connection, cluster, Alike(kinds, "team-a", "gpus", 3, 8, NOW - since))
+
+        assert await found("PyTorchJob") == (180, 540)
+        assert await found("TFJob") == ()
+        assert await found("PyTorchJob", -timedelta(days=1)) == ()
 
 
 async def test_spend_by_team_and_day(engine: AsyncEngine, cluster: str) -> None:

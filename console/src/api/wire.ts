@@ -15,6 +15,9 @@ export interface JobRow {
   readonly user: string;
   readonly queue: string;
   readonly restarts: number;
+  readonly progress: number | null;
+  readonly progressUnknown: boolean;
+  readonly ends: string | null;
   readonly created: string | null;
   readonly started: string | null;
   readonly finished: string | null;
@@ -106,11 +109,43 @@ export interface WhyTry {
 /** Why a job waits, failed or is slow: what `kubedl why` prints. */
 export interface WhyPage {
   readonly first: string;
+  readonly pod: string;
   readonly rule: string;
   readonly known: boolean;
   readonly facts: readonly WhyFact[];
   readonly tries: readonly WhyTry[];
   readonly unread: readonly string[];
+}
+
+/** How long jobs like this one have waited for nodes. */
+export interface StartPage {
+  readonly installed: boolean;
+  readonly waits: number;
+  readonly enough: number;
+  readonly halfSeconds: number | null;
+  readonly mostSeconds: number | null;
+  readonly queue: string;
+  readonly leastGpus: number;
+  readonly mostGpus: number;
+  readonly days: number;
+}
+
+/** A field that differs. */
+export interface ChangeRow {
+  readonly field: string;
+  readonly before: string;
+  readonly now: string;
+}
+
+/** What is recorded otherwise of a job than of the last one of its name that succeeded before it. */
+export interface ChangesPage {
+  readonly name: string;
+  readonly uid: string;
+  readonly there: boolean;
+  readonly finished: string | null;
+  readonly rows: readonly ChangeRow[];
+  readonly more: number;
+  readonly history: string;
 }
 
 /** Who is signed in, and how people sign in. */
@@ -158,6 +193,25 @@ export interface Holder {
   readonly kind: string;
   readonly job: string;
   readonly gpus: number;
+}
+
+/** What a job, a user or a team holds of all GPUs. */
+export interface HolderGroup {
+  readonly namespace: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly user: string;
+  readonly gpus: number;
+}
+
+/** Who holds the GPUs of the cluster, most first. */
+export interface HolderList {
+  readonly by: string;
+  readonly rows: readonly HolderGroup[];
+  readonly more: number;
+  readonly hiddenGpus: number;
+  readonly held: number;
+  readonly onlyNamespace: string;
 }
 
 /** A node in the list. */
@@ -284,6 +338,7 @@ export interface ModelRow {
   readonly description: string;
   readonly versions: number;
   readonly latest: string;
+  readonly found: string;
   readonly servedBy: readonly string[];
   readonly created: string | null;
 }
@@ -598,6 +653,19 @@ export interface CostPage {
   readonly moreUsers: number;
   readonly moreQueues: number;
   readonly hiddenNamespaces: number;
+}
+
+/** How much of the GPU time of a namespace was idle, as far as it was measured. */
+export interface IdleRow {
+  readonly name: string;
+  readonly measuredSeconds: number;
+  readonly idleSeconds: number;
+}
+
+/** GPUs that pods of namespaces held without using them. */
+export interface IdlePage {
+  readonly problem: string;
+  readonly rows: readonly IdleRow[];
 }
 
 /** A job as the history has it. */

@@ -4,7 +4,7 @@ import { positionOf, Rows } from "./rows";
 
 const row = (uid: string, state = "Running"): JobRow => ({
   uid, namespace: "nlp", kind: "PyTorchJob", name: uid, state, message: "", ready: "1/1", gpus: 0, cpuMillis: 0, memoryBytes: 0,
-  user: "ada", queue: "", restarts: 0, created: null, started: null, finished: null,
+  user: "ada", queue: "", restarts: 0, progress: null, progressUnknown: false, ends: null, created: null, started: null, finished: null,
 });
 const list = (cursor: string, ...rows: JobRow[]) => ({ cursor, rows, hiddenNamespaces: 0 });
 

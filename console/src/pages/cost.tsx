@@ -1,19 +1,22 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import type { CostPage, CostRow } from "../api/wire";
+import { type Idle, IdleCell, useIdle } from "../parts/idle";
 import { HiddenPast, NoHistory } from "../parts/no-history";
 import { Track } from "../parts/meter";
 import { PageQuery } from "../parts/page-query";
 import { Notice } from "../parts/trouble";
 import { ratio } from "../text/amounts";
-import { barsOf, costWords, DAYS, hours, UNKNOWN, unpricedWords } from "../text/cost";
+import { barsOf, costWords, hours, RANGES, UNKNOWN, unpricedWords } from "../text/cost";
 import { duration, figure } from "../text/format";
+import { idleWords, together } from "../text/idle";
 
 const FRESH = 60_000; // milliseconds: no stream says when receipts were written
 
 export function Cost() {
   const { days = 30, ns = "" } = useSearch({ from: "/cost" });
   const navigate = useNavigate({ from: "/cost" });
-  const parameters = new URLSearchParams({ days: String(days), ...(ns === "" ? {} : { ns }) });
+  const parameters = new URLSearchParams({ days: String(days), ...(ns === "" ? {} : { ns }) }).toString();
+  const idle = useIdle(parameters);
   return (
     <>
       <div className="head">
@@ -28,21 +31,21 @@ export function Cost() {
         )}
         <span className="grow" />
         <span className="segments" role="group" aria-label="Time range">
-          {DAYS.map((one) => (
-            <button key={one} aria-pressed={one === days} onClick={() => void navigate({ search: (before) => ({ ...before, days: one }), replace: true })}>
-              Last {one} days
+          {RANGES.map(({ id, title }) => (
+            <button key={id} aria-pressed={id === days} onClick={() => void navigate({ search: (before) => ({ ...before, days: id }), replace: true })}>
+              {title}
             </button>
           ))}
         </span>
       </div>
-      <PageQuery<CostPage> topic="cost" path={`/api/v1/cost?${parameters.toString()}`} fresh={FRESH}>
-        {(page) => <Content page={page} choose={(next) => void navigate({ search: (before) => ({ ...before, ns: next }) })} />}
+      <PageQuery<CostPage> topic="cost" path={`/api/v1/cost?${parameters}`} fresh={FRESH}>
+        {(page) => <Content page={page} idle={idle} choose={(next) => void navigate({ search: (before) => ({ ...before, ns: next }) })} />}
       </PageQuery>
     </>
   );
 }
 
-function Content({ page, choose }: { page: CostPage; choose: (namespace: string) => void }) {
+function Content({ page, idle, choose }: { page: CostPage; idle: Idle; choose: (namespace: string) => void }) {
   if (!page.installed) return <NoHistory />;
   if (page.byDay.length === 0)
     return (
@@ -58,10 +61,10 @@ function Content({ page, choose }: { page: CostPage; choose: (namespace: string)
   const named = page.queues.some(({ name }) => name !== "");
   return (
     <>
-      <Total page={page} />
+      <Total page={page} idle={idle} />
       <ByDay page={page} />
       <div className="cols">
-        <Rows title="Namespaces" rows={page.teams} more={page.moreTeams} total={page.total} choose={choose} />
+        <Rows title="Namespaces" rows={page.teams} more={page.moreTeams} total={page.total} choose={choose} idle={idle} />
         <Rows title="Users" rows={page.users} more={page.moreUsers} total={page.total} half={named} />
         {named ? <Rows title="Queues" rows={page.queues} more={page.moreQueues} total={page.total} half /> : null}
       </div>
@@ -69,12 +72,13 @@ function Content({ page, choose }: { page: CostPage; choose: (namespace: string)
   );
 }
 
-function Total({ page }: { page: CostPage }) {
+function Total({ page, idle }: { page: CostPage; idle: Idle }) {
+  const unused = together(idle.page?.rows ?? []);
   const { total } = page;
   const { waste } = total;
   const facts = [
     { title: "Spent", value: costWords(total), more: unpricedWords(total) || (total.costs.length === 0 ? "the price book has none" : "") },
-    { title: "GPUs", value: hours(total.gpuSeconds), more: "requested" },
+    { title: "GPUs", value: hours(total.gpuSeconds), more: unused === null ? "requested" : `requested; idle ${idleWords(unused)} measured` },
     { title: "CPU cores", value: hours(total.cpuSeconds), more: "requested" },
     { title: "Ended jobs", value: waste === null ? "–" : figure(waste.jobs), more: "that used something" },
     { title: "They waited", value: waste === null ? "–" : duration(waste.waitingSeconds * 1000), more: "for nodes, together" },
@@ -135,9 +139,10 @@ interface RowsProps {
   readonly total: CostRow;
   readonly half?: boolean;
   readonly choose?: (name: string) => void;
+  readonly idle?: Idle; // of namespaces
 }
 
-function Rows({ title, rows, more, total, half = false, choose }: RowsProps) {
+function Rows({ title, rows, more, total, half = false, choose, idle }: RowsProps) {
   const waste = rows.some((row) => row.waste !== null);
   const one = total.costs.length === 1;
   return (
@@ -154,6 +159,7 @@ function Rows({ title, rows, more, total, half = false, choose }: RowsProps) {
               <th className="right">Spent</th>
               <th>{one ? "Of all that was spent" : "Of all GPU hours"}</th>
               <th className="right">GPU</th>
+              {idle === undefined ? null : <th className="right">Idle GPU time</th>}
               {waste ? (
                 <>
                   <th className="right">Waited</th>
@@ -186,6 +192,11 @@ function Rows({ title, rows, more, total, half = false, choose }: RowsProps) {
                   />
                 </td>
                 <td data-label="GPU" className="right">{hours(row.gpuSeconds)}</td>
+                {idle === undefined ? null : (
+                  <td data-label="Idle GPU time" className="right">
+                    <IdleCell idle={idle} name={row.name} />
+                  </td>
+                )}
                 {waste ? (
                   <>
                     <td data-label="Waited" className="right dim">{row.waste === null ? "–" : duration(row.waste.waitingSeconds * 1000)}</td>
@@ -197,6 +208,13 @@ function Rows({ title, rows, more, total, half = false, choose }: RowsProps) {
           </tbody>
         </table>
       </div>
+      {idle === undefined ? null : (
+        <p className="note">
+          {idle.problem === ""
+            ? "Idle is the GPU time of all pods of a namespace in which use was below 5 %, of what DCGM measured of it."
+            : `Idle GPU time is not known: ${idle.problem}.`}
+        </p>
+      )}
       {more > 0 ? (
         <footer className="tablefoot">
           <span>{figure(more)} more are not listed.</span>

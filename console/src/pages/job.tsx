@@ -2,7 +2,9 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { forbids, get, jobPath } from "../api/request";
-import type { Condition, EventRow, JobPage, Missing, PodRow } from "../api/wire";
+import type { Condition, EventRow, JobPage, JobRow, Missing, PodRow } from "../api/wire";
+import { Changes } from "../parts/changes";
+import { useExpectedStart } from "../parts/expected-start";
 import { Icon } from "../parts/icon";
 import { JobActions } from "../parts/job-actions";
 import { LogView } from "../parts/log";
@@ -11,14 +13,17 @@ import { Skeleton } from "../parts/skeleton";
 import { State } from "../parts/state";
 import { panelOf, Tabs } from "../parts/tabs";
 import { Notice, Trouble } from "../parts/trouble";
-import { Why } from "../parts/why";
+import { useWhy, Why } from "../parts/why";
 import { useNow } from "../session";
 import { elapsed, figure, moment } from "../text/format";
+import { endWords, percentDone } from "../text/progress";
+import { look } from "../text/states";
 
 const TABS = [
   { id: "log", title: "Pods and log" },
   { id: "conditions", title: "Conditions" },
   { id: "events", title: "Events" },
+  { id: "changes", title: "Changes" },
 ] as const;
 
 export function Job() {
@@ -30,6 +35,7 @@ export function Job() {
     queryKey: ["job", namespace, kind, name],
     queryFn: ({ signal }) => get<JobPage>(jobPath(namespace, kind, name), signal),
   });
+  const why = useWhy(data?.job);
   const crumbs = (
     <div className="crumbs">
       <Link to="/jobs">Jobs</Link>
@@ -71,7 +77,7 @@ export function Job() {
         </div>
       ) : null}
       <Facts page={data} now={now} />
-      <Why page={data} />
+      <Why page={data} data={why.data} error={why.error} />
       <div className="card">
         <Tabs
           label="Parts of the job"
@@ -83,9 +89,11 @@ export function Job() {
         />
         <div {...panelOf(tab)}>
           {tab === "log" ? (
-            <Pods page={data} chosen={pod} choose={(next) => void navigate({ search: (before) => ({ ...before, pod: next }), replace: true })} />
+            <Pods page={data} chosen={pod} first={why.data?.pod ?? ""} choose={(next) => void navigate({ search: (before) => ({ ...before, pod: next }), replace: true })} />
           ) : tab === "conditions" ? (
             <Conditions rows={data.conditions} now={now} />
+          ) : tab === "changes" ? (
+            <Changes job={data.job} />
           ) : (
             <Events rows={data.events} missing={data.missing} now={now} />
           )}
@@ -98,12 +106,14 @@ export function Job() {
 function Facts({ page, now }: { page: JobPage; now: number }) {
   const { job } = page;
   const time = job.finished !== null ? "Ran" : job.started !== null ? "Runs for" : "Waits for";
+  const waits = look(job.state).tone === "wait" && job.state !== "Restarting";
+  const start = useExpectedStart(job, waits, now);
   const facts: readonly { readonly title: string; readonly value: ReactNode; readonly more?: string }[] = [
     { title: time, value: elapsed(job, now), ...(job.finished === null ? {} : { more: `ended ${moment(job.finished, now)}` }) },
     { title: "Ready", value: <Ready text={job.ready} /> },
     { title: "GPUs", value: job.gpus === 0 ? "–" : figure(job.gpus) },
-    { title: "Restarts", value: figure(job.restarts) },
-    { title: "Queue", value: job.queue || "–" },
+    waits ? { title: "Expected start", ...start } : { title: "Restarts", value: figure(job.restarts) },
+    job.state === "Running" ? progressOf(job, now) : { title: "Queue", value: job.queue || "–" },
     { title: "Created", value: moment(job.created, now) },
   ];
   return (
@@ -119,10 +129,17 @@ function Facts({ page, now }: { page: JobPage; now: number }) {
   );
 }
 
-function Pods({ page, chosen, choose }: { page: JobPage; chosen: string | undefined; choose: (pod: string) => void }) {
+/** How far a job that runs is; a program that does not say it is not at 0. */
+function progressOf(job: JobRow, now: number): { readonly title: string; readonly value: ReactNode; readonly more: string } {
+  const title = "Progress";
+  if (job.progress === null) return { title, value: <span className="unknown">not reported</span>, more: "its program does not say it" };
+  return { title, value: percentDone(job.progress), more: endWords(job, now) };
+}
+
+function Pods({ page, chosen, first, choose }: { page: JobPage; chosen: string | undefined; first: string; choose: (pod: string) => void }) {
   const denied = page.missing.find((right) => right.resource === "pods");
   if (denied !== undefined) return <Denied right={denied} what="Pods and logs are" />;
-  const shown = page.pods.find((pod) => pod.name === chosen) ?? firstFailed(page.pods) ?? page.pods[0];
+  const shown = page.pods.find((pod) => pod.name === chosen) ?? page.pods.find((pod) => pod.name === first) ?? firstFailed(page.pods) ?? page.pods[0];
   if (shown === undefined)
     return (
       <Notice icon="info" title="The job has no pods now.">
@@ -146,7 +163,7 @@ function Pods({ page, chosen, choose }: { page: JobPage; chosen: string | undefi
   );
 }
 
-/** A failed job opens at a pod that failed. */
+/** A failed job opens at a pod that failed, until it is known which was the first. */
 const firstFailed = (pods: readonly PodRow[]): PodRow | undefined => pods.find((pod) => pod.phase === "Failed");
 
 function podTone(pod: PodRow): string {

@@ -12,6 +12,7 @@ import { Notice, Trouble } from "../parts/trouble";
 import { live, rows as store, useHeard, useNow, useRows, useSession } from "../session";
 import { DELETED, inOrder, inView, matcher, type View, VIEWS } from "../text/filter";
 import { elapsed, figure, hiddenWords, moment } from "../text/format";
+import { progressWords } from "../text/progress";
 
 const TABS: readonly { readonly id: View; readonly title: string }[] = [...VIEWS, { id: DELETED, title: "Deleted" }];
 
@@ -103,7 +104,7 @@ function Table({ rows, any, clear }: { rows: readonly JobRow[]; any: boolean; cl
     <div className="card jobs">
       <div role="table" aria-label="Jobs" aria-rowcount={rows.length + 1}>
         <div className="vhead vgrid" role="row">
-          {["State", "Name", "Kind", "User", "GPUs", "Ready", "Why", "Time"].map((title) => (
+          {["State", "Name", "Kind", "User", "GPUs", "Ready", "Why, or progress", "Time"].map((title) => (
             <span key={title} role="columnheader" className={title === "GPUs" || title === "Time" ? "right" : undefined}>
               {title}
             </span>
@@ -115,7 +116,7 @@ function Table({ rows, any, clear }: { rows: readonly JobRow[]; any: boolean; cl
               const row = rows[item.index];
               return row === undefined ? null : (
                 <div
-                  className={row.message === "" ? "vrow vgrid" : "vrow vgrid has-why"}
+                  className={row.message === "" && progressWords(row, now) === null ? "vrow vgrid" : "vrow vgrid has-why"}
                   role="row"
                   aria-rowindex={item.index + 2}
                   key={item.key}
@@ -135,6 +136,7 @@ function Table({ rows, any, clear }: { rows: readonly JobRow[]; any: boolean; cl
 
 function Cells({ row, now }: { row: JobRow; now: number }) {
   const since = row.started ?? row.created;
+  const said = progressWords(row, now) ?? row.message;
   return (
     <>
       <span role="cell" className="c-state">
@@ -164,8 +166,8 @@ function Cells({ row, now }: { row: JobRow; now: number }) {
       <span className="c-facts cut" aria-hidden="true">
         {[row.namespace, row.user, row.gpus === 0 ? "" : `${figure(row.gpus)} GPUs`].filter((part) => part !== "").join(" · ")}
       </span>
-      <span role="cell" className="c-why dim cut" title={row.message || undefined}>
-        {row.message || "–"}
+      <span role="cell" className="c-why dim cut" title={said || undefined}>
+        {said || "–"}
       </span>
       <span role="cell" className="c-time right dim" title={since === null ? undefined : moment(since, now)}>
         {elapsed(row, now)}

@@ -3,6 +3,7 @@ import type { ModelRow } from "../api/wire";
 import { ListPage } from "../parts/list-page";
 import { useNow } from "../session";
 import { figure, moment } from "../text/format";
+import { choosingVersion } from "../text/lineage-choice";
 
 export function Models() {
   const { q = "" } = useSearch({ from: "/models" });
@@ -15,6 +16,7 @@ export function Models() {
       q={q}
       search={(next) => void navigate({ search: next === "" ? {} : { q: next }, replace: true })}
       absent="The cluster does not have KubeDL's kinds Model and ModelVersion."
+      hint="Name, or digest of a version"
       empty={<p>A job with spec.modelVersion leaves one when it succeeds.</p>}
     >
       {(rows) => (
@@ -34,9 +36,14 @@ export function Models() {
                 <tr key={`${row.namespace}/${row.name}`}>
                   <td className="title wrap name">
                     <span className="dimmer">{row.namespace} / </span>
-                    <Link to="/models/$namespace/$name" params={{ namespace: row.namespace, name: row.name }}>
+                    <Link
+                      to="/models/$namespace/$name"
+                      params={{ namespace: row.namespace, name: row.name }}
+                      search={row.found === "" ? {} : choosingVersion({}, row.found)}
+                    >
                       {row.name}
                     </Link>
+                    {row.found === "" ? null : <span className="dim small block">{row.found} has this digest</span>}
                     {row.description === "" ? null : <span className="dim small block">{row.description}</span>}
                   </td>
                   <td data-label="Newest version">{row.latest || "–"}</td>

@@ -2,15 +2,16 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { forbids, get } from "../api/request";
-import type { Capacity, JobRow, Share } from "../api/wire";
+import type { Capacity, JobRow, Session, Share } from "../api/wire";
 import { Amounts } from "../parts/capacity";
+import { Holders } from "../parts/holders";
 import { Icon } from "../parts/icon";
 import { JobLink } from "../parts/job-link";
 import { Track } from "../parts/meter";
 import { Skeleton } from "../parts/skeleton";
 import { State } from "../parts/state";
 import { Notice, Trouble } from "../parts/trouble";
-import { live, rows as store, useHeard, useNow, useRows } from "../session";
+import { live, rows as store, useHeard, useNow, useRows, useSession } from "../session";
 import { bytes, cores, ratio } from "../text/amounts";
 import { elapsed, figure, hiddenWords, moment } from "../text/format";
 import { byUser, failedSince, type RangeId, RANGES, running, waiting } from "../text/overview";
@@ -24,6 +25,7 @@ export function Overview() {
   const rows = useRows();
   useHeard(); // an error of the stream is shown here too
   const now = useNow(10_000);
+  const session = useSession().data as Session;
   const { data, error, refetch } = useQuery({
     queryKey: ["nodes", "capacity"],
     queryFn: ({ signal }) => get<Capacity>("/api/v1/capacity", signal),
@@ -68,9 +70,14 @@ export function Overview() {
         )}
         <Waiting rows={rows} />
         <section className="card w5 first">
-          {jobs ?? <Attention rows={rows} now={now} />}
+          {jobs ?? <Attention rows={rows} now={now} user={session.user} />}
         </section>
-        <section className="card w7">{jobs ?? <Users rows={rows} now={now} />}</section>
+        {capacity === undefined ? null : (
+          <section className="card w7">
+            <Holders total={capacity.gpus.total} />
+          </section>
+        )}
+        <section className={capacity === undefined ? "card w7" : "card w12"}>{jobs ?? <Users rows={rows} now={now} />}</section>
         <section className="card w12">{jobs ?? <Running rows={rows} now={now} capacity={capacity} />}</section>
       </div>
     </>
@@ -106,16 +113,19 @@ function Waiting({ rows }: { rows: readonly JobRow[] }) {
   );
 }
 
-function Attention({ rows, now }: { rows: readonly JobRow[]; now: number }) {
+function Attention({ rows, now, user }: { rows: readonly JobRow[]; now: number; user: string }) {
   const [wait, failed] = useMemo(() => [waiting(rows), failedSince(rows, now - DAY)], [rows, now]);
-  const all = [...failed, ...wait];
+  const own = (row: JobRow): boolean => row.user !== "" && row.user === user;
+  const found = [...failed, ...wait];
+  const mine = found.filter(own);
+  const all = [...mine, ...found.filter((row) => !own(row))];
   return (
     <>
       <header className="cardhead">
         <h2>Needs attention</h2>
         <span className="tag">{figure(all.length)}</span>
         <span className="dim">
-          {figure(failed.length)} failed in 24 h, {figure(wait.length)} {wait.length === 1 ? "waits" : "wait"}
+          {figure(failed.length)} failed in 24 h, {figure(wait.length)} {wait.length === 1 ? "waits" : "wait"}; {mine.length === 0 ? "none is" : `${figure(mine.length)} of them`} yours
         </span>
       </header>
       {all.length === 0 ? (
@@ -126,7 +136,7 @@ function Attention({ rows, now }: { rows: readonly JobRow[]; now: number }) {
             <li key={row.uid}>
               <State state={row.state} />
               <span className="cut">
-                <JobLink row={row} />
+                <JobLink row={row} /> {own(row) ? <span className="tag">yours</span> : null}
               </span>
               <span className="dim small">{row.state === "Failed" ? moment(row.finished ?? row.created, now) : elapsed(row, now)}</span>
               <span className="dim small message">{row.message || "The operator gives no reason."}</span>

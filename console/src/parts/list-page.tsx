@@ -20,17 +20,18 @@ interface Props<Row> {
   readonly search: (q: string) => void;
   readonly absent: string; // what to say if the cluster does not have the kind
   readonly empty: ReactNode; // how to make the first one
+  readonly hint?: string; // what can be searched for
   readonly children: (rows: readonly Row[]) => ReactNode;
 }
 
 /** A searchable list of one kind, with all states that a list has. */
-export function ListPage<Row>({ title, topic, q, search, absent, empty, children }: Props<Row>) {
+export function ListPage<Row>({ title, topic, q, search, absent, empty, hint, children }: Props<Row>) {
   return (
     <>
       <div className="head">
         <h1>{title}</h1>
       </div>
-      <SearchLine value={q} hint={`Name, in ${title.toLowerCase()}`} change={search} />
+      <SearchLine value={q} hint={hint ?? `Name, in ${title.toLowerCase()}`} change={search} />
       <PageQuery<List<Row>> topic={topic} path={`/api/v1/${topic}?${new URLSearchParams({ q }).toString()}`}>
         {({ installed, rows, more, missing }) =>
           !installed ? (

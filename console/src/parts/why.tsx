@@ -1,22 +1,32 @@
 import { useQuery } from "@tanstack/react-query";
 import { get, jobPath } from "../api/request";
-import type { JobPage, WhyPage } from "../api/wire";
+import type { JobPage, JobRow, WhyPage } from "../api/wire";
 import { hasEnded, look } from "../text/states";
 import { Icon } from "./icon";
 
+interface Asked {
+  readonly data: WhyPage | undefined;
+  readonly error: Error | null;
+}
+
 const FRESH = 30_000; // milliseconds; the cause of a job that waits changes without the job: a node comes, an image is pulled
 
-/** Why a job waits or failed: the job's own message, until the rules of `kubedl why` have answered. */
-export function Why({ page: { job, reason } }: { page: JobPage }) {
-  const path = `${jobPath(job.namespace, job.kind, job.name)}/why`;
+/** What the rules of `kubedl why` say about a job; nothing before the job itself is there. */
+export function useWhy(job: JobRow | undefined): Asked {
+  const path = job === undefined ? "" : `${jobPath(job.namespace, job.kind, job.name)}/why`;
   const { data, error } = useQuery<WhyPage>({
-    queryKey: ["why", path, job.uid, job.state, job.message, job.ready], // another state may have another cause
+    queryKey: ["why", path, job?.uid, job?.state, job?.message, job?.ready], // another state may have another cause
     queryFn: ({ signal }) => get<WhyPage>(path, signal),
-    enabled: job.state !== "Succeeded",
+    enabled: job !== undefined && job.state !== "Succeeded",
     staleTime: FRESH,
-    refetchInterval: hasEnded(job.state) ? false : FRESH,
+    refetchInterval: job === undefined || hasEnded(job.state) ? false : FRESH,
     retry: false,
   });
+  return { data, error };
+}
+
+/** Why a job waits or failed: the job's own message, until the rules have answered. */
+export function Why({ page: { job, reason }, data, error }: { page: JobPage } & Asked) {
   if (data === undefined && job.message === "") return null;
   const help = data?.tries ?? [];
   return (

@@ -4,8 +4,13 @@ import { figure } from "./format";
 
 const MICROS = 1_000_000;
 const DAY = 86_400_000;
-export const DAYS = [7, 30, 90] as const;
-export type Days = (typeof DAYS)[number];
+export const RANGES = [
+  { id: 7, title: "Last 7 days" },
+  { id: 30, title: "Last 30 days" },
+  { id: 90, title: "Last 90 days" },
+  { id: "month", title: "Last month" },
+] as const;
+export type Days = (typeof RANGES)[number]["id"];
 export const UNKNOWN = "no price";
 
 /** "1,234.50 EUR", "<0.01 EUR". */

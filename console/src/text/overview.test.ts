@@ -6,7 +6,7 @@ import { byUser, failedSince, running, waiting } from "./overview";
 const NOW = Date.parse("2026-11-18T12:00:00Z");
 const row = (uid: string, more: Partial<JobRow>): JobRow => ({
   uid, namespace: "nlp", kind: "PyTorchJob", name: uid, state: "Running", message: "", ready: "", gpus: 0, cpuMillis: 0,
-  memoryBytes: 0, user: "mei", queue: "", restarts: 0, created: "2026-11-18T11:00:00Z", started: null, finished: null, ...more,
+  memoryBytes: 0, user: "mei", queue: "", restarts: 0, progress: null, progressUnknown: false, ends: null, created: "2026-11-18T11:00:00Z", started: null, finished: null, ...more,
 });
 
 test("jobs are counted by user, and only those of the range", () => {

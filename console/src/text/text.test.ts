@@ -6,7 +6,7 @@ import { hasEnded, STATES } from "./states";
 
 const row = (part: Partial<JobRow>): JobRow => ({
   uid: "u", namespace: "nlp", kind: "PyTorchJob", name: "bert", state: "Running", message: "", ready: "", gpus: 0, cpuMillis: 0, memoryBytes: 0,
-  user: "ada", queue: "", restarts: 0, created: null, started: null, finished: null, ...part,
+  user: "ada", queue: "", restarts: 0, progress: null, progressUnknown: false, ends: null, created: null, started: null, finished: null, ...part,
 });
 
 test("durations are short", () => {

@@ -5,15 +5,16 @@ What has no price is unknown and never nothing: amounts without a price are kept
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING
 
-from kubedl.console.history_rights import HistoryRights
+from kubedl.console.gpu_use import GpuUse, nobody
+from kubedl.console.history_rights import HistoryRights, Sight
 from kubedl.console.history_source import History, Range
 from kubedl.console.people import Caller
 from kubedl.console.problems import RefusalError
 from kubedl.console.rights import Rights
-from kubedl.console.wire_cost import CostPage, CostRow, Money, Waste
+from kubedl.console.wire_cost import CostPage, CostRow, IdlePage, IdleRow, Money, Waste
 
 if TYPE_CHECKING:
     from kubedl.history.queries.answers import SpendRow, WasteRow
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 MOST = 100  # rows of a list
 RANGES = (7, 30, 90)  # days
 DEFAULT = 30
+MONTH = "month"  # the calendar month before this one, in UTC
 GROUPS = ("team", "user", "queue", "day")
 
 
@@ -67,24 +69,62 @@ class CostPages:
     history: History
     rights: Rights
     now: Callable[[], datetime]
+    gpu_use: GpuUse = field(default_factory=nobody)
 
     async def cost(self, caller: Caller, days: str, namespace: str) -> CostPage:
-        """Return what was used and spent in the last days, today included."""
-        if days and days not in {str(known) for known in RANGES}:
-            known = ", ".join(str(one) for one in RANGES)
-            raise RefusalError(400, f"no range of {days} days", f"there are ranges of {known} days", "Choose one.")
-        number = int(days or DEFAULT)
-        last = self.now().astimezone(UTC).date()
-        within = Range(last - timedelta(days=number - 1), last)
+        """Return what was used and spent in the last days, today included, or in the calendar month before this one."""
+        within = self._days(days)
         if not self.history.installed:
             return _page(within, {}, (), 0, installed=False)
-        reader, asked = self.history.insist(), HistoryRights(self.rights)
-        if namespace:
-            sight = await asked.within(caller, namespace)
-        else:
-            sight = await asked.everywhere(caller, await reader.places_of_receipts(within))
+        reader = self.history.insist()
+        sight, _ = await self._sight(caller, within, namespace)
         spent = await reader.spent(sight.allowed, within, GROUPS, namespace)
         return _page(within, spent.groups, spent.waste, sight.hidden_namespaces, installed=True)
+
+    async def idle(self, caller: Caller, days: str, namespace: str) -> IdlePage:
+        """Return how much of their GPU time the namespaces of the page of costs have not used."""
+        within = self._days(days)
+        if not self.history.installed:
+            return IdlePage(problem="this console has no history", rows=())
+        _, names = await self._sight(caller, within, namespace)
+        began = datetime.combine(within.first, time(), UTC)
+        ended = datetime.combine(within.last + timedelta(days=1), time(), UTC)
+        now = self.now().replace(minute=0, second=0, microsecond=0)  # so that one answer is used by many
+        uses = await self.gpu_use.between(began, min(ended, now))
+        if isinstance(uses, str):
+            return IdlePage(problem=uses, rows=())
+        rows = [
+            IdleRow(name=name, measured_seconds=uses[name].measured, idle_seconds=uses[name].idle)
+            for name in sorted(names & uses.keys())
+        ]
+        return IdlePage(problem="" if uses else "no use of GPUs is measured there", rows=rows)
+
+    def _days(self, days: str) -> Range:
+        return _range(days, self.now().astimezone(UTC).date())
+
+    async def _sight(self, caller: Caller, within: Range, namespace: str) -> tuple[Sight, set[str]]:
+        """Return what a person may see, and in which namespaces something of it is recorded."""
+        asked = HistoryRights(self.rights)
+        of_one = await asked.within(caller, namespace) if namespace else None
+        places = await self.history.insist().places_of_receipts(within)
+        sight = of_one or await asked.everywhere(caller, places)
+        seen: set[str] = set()
+        for kind, names in places.items():
+            allowed = sight.allowed.get(kind, frozenset())
+            seen |= names if allowed is None else names & allowed
+        return sight, seen
+
+
+def _range(days: str, today: date) -> Range:
+    """Return the days of a range. Raises RefusalError."""
+    if days == MONTH:
+        last = today.replace(day=1) - timedelta(days=1)
+        return Range(last.replace(day=1), last)
+    if days and days not in {str(known) for known in RANGES}:
+        known = ", ".join(str(one) for one in RANGES)
+        why = f"there are ranges of {known} days, and {MONTH}, which is the one before this"
+        raise RefusalError(400, f"no range of {days} days", why, "Choose one.")
+    return Range(today - timedelta(days=int(days or DEFAULT) - 1), today)
 
 
 def _page(

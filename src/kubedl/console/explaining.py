@@ -21,6 +21,7 @@ from kubedl.kube.errors import UnknownOutcomeError
 from kubedl.kube.types.meta import Object, ObjectKey, Resource
 from kubedl.why.collecting import Collector
 from kubedl.why.evidence import Evidence
+from kubedl.why.failures import first_death
 from kubedl.why.judging import judge
 from kubedl.why.redaction import clean
 from kubedl.why.report import remarks, to_plain
@@ -96,9 +97,10 @@ class Explaining:
                 diagnosis = await asyncio.to_thread(judge, evidence, ALL)
             finally:
                 await calls.close()
-        plain = to_plain(diagnosis, evidence)
+        plain, death = to_plain(diagnosis, evidence), first_death(evidence)
         return WhyPage(
             first=plain["first"],
+            pod=death.pod if death is not None else "",
             rule=plain["rule"],
             known=plain["known"],
             facts=[WhyFact(**one) for one in plain["supporting"]],

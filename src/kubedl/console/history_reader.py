@@ -6,6 +6,7 @@ What a person may see is a part of each query: every method takes it, and none c
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from time import monotonic
 
 import structlog
@@ -31,8 +32,10 @@ from kubedl.history.queries.logs import LogRecord, list_logs
 from kubedl.history.queries.places import kinds_of_jobs, namespaces_of_jobs, places_of_receipts
 from kubedl.history.queries.scope import Scope
 from kubedl.history.queries.spend import get_receipt, receipt_parts, spend, waste
+from kubedl.history.queries.waits import Alike, waits
 
 PAGE = 100
+MOST_LOOKED_AT = 500  # jobs that succeeded, for the last one of a name
 KNOWN_SECONDS = 60.0  # for which it is remembered where there are jobs; new places are seen later, never too early
 TRAINED_SECONDS = 30.0  # for which jobs that were deleted are remembered, and which were not recorded
 MOST_ASKED, MOST_TRAINED = 20, 500  # questions about such jobs: at a time, and remembered
@@ -125,6 +128,31 @@ class HistoryReader:
                 await get_receipt(connection, self.cluster, uid),
                 await receipt_parts(connection, self.cluster, uid),
             )
+
+    async def waits(
+        self, allowed: Allowed, namespace: str, queue: str, gpus: tuple[int, int], since: datetime
+    ) -> Sequence[int]:
+        """Return the seconds that jobs of a queue have waited, shortest first."""
+        if self._namespaces(namespace) == ():
+            return ()
+        async with self._connection() as connection:
+            return await waits(connection, self.cluster, Alike(allowed, namespace, queue, *gpus, since))
+
+    async def last_good(
+        self, allowed: Allowed, kind: str, namespace: str, before: datetime, alike: Callable[[str], bool]
+    ) -> JobDetail | None:
+        """Return the newest job that succeeded and whose name is alike, created before a time."""
+        chosen = JobFilter(
+            namespaces=self._namespaces(namespace),
+            kind=kind,
+            state="Succeeded",
+            created_before=before,
+            scope=Scope(allowed),
+        )
+        async with self._connection() as connection:
+            page = await list_jobs(connection, self.cluster, chosen, limit=MOST_LOOKED_AT)
+            found = next((one for one in page.jobs if alike(one.name)), None)
+            return await get_job(connection, self.cluster, found.uid) if found is not None else None
 
     async def trained(self, allowed: Allowed, uids: Collection[str]) -> Jobs:
         """Return jobs by their uids, with the code and data that they used."""

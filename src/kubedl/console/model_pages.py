@@ -17,6 +17,7 @@ from kubedl.history.sanitizing import without_credentials
 from kubedl.kube.types.meta import ObjectKey
 
 MOST_VERSIONS = 200
+SHORTEST_DIGEST = 7  # characters
 
 
 @dataclass(frozen=True)
@@ -31,11 +32,16 @@ class ModelPages:
         listed = await self.listing.visible(caller, MODELS, stores.models)
         versions = await self.listing.visible(caller, MODEL_VERSIONS, stores.versions)
         services = await self.listing.visible(caller, INFERENCES, stores.inferences)
+        by_digest = _of_digest(search, versions.objects)
         found, more = listed.named(search)
+        found = [one for one in listed.objects if one.metadata.key in by_digest] or found
         users = _users(versions.objects, by_version(services.objects))
         return ModelList(
             installed=self.listing.installed(MODELS),
-            rows=[_model_row(one, users.get(one.metadata.key, set())) for one in found],
+            rows=[
+                _model_row(one, users.get(one.metadata.key, set()), by_digest.get(one.metadata.key, ""))
+                for one in found
+            ],
             more=more,
             missing=[*listed.missing, *versions.missing, *services.missing],
         )
@@ -120,7 +126,19 @@ def _users(versions: Iterable[ShownVersion], served: Served) -> dict[ObjectKey, 
     return found
 
 
-def _model_row(model: ShownModel, users: Iterable[str]) -> ModelRow:
+def _of_digest(search: str, versions: Iterable[ShownVersion]) -> dict[ObjectKey, str]:
+    """Return the versions whose image has a digest, by model; a part of a digest is one too if it is long enough."""
+    digest = search.lower().rpartition("@")[2].removeprefix("sha256:")
+    if len(digest) < SHORTEST_DIGEST or not set(digest) <= set("0123456789abcdef"):
+        return {}
+    return {
+        ObjectKey(one.metadata.namespace, one.spec.model_name): one.metadata.name
+        for one in versions
+        if one.status.image.rpartition("@sha256:")[2].startswith(digest)
+    }
+
+
+def _model_row(model: ShownModel, users: Iterable[str], found: str = "") -> ModelRow:
     latest = model.status.latest_version
     return ModelRow(
         namespace=model.metadata.namespace,
@@ -128,6 +146,7 @@ def _model_row(model: ShownModel, users: Iterable[str]) -> ModelRow:
         description=model.spec.description[:LONGEST_MESSAGE],
         versions=model.status.version_count,
         latest=latest.model_version if latest is not None else "",
+        found=found,
         served_by=sorted(users),
         created=model.metadata.creation_timestamp,
     )

@@ -13,7 +13,10 @@ from kubedl.console.cron_pages import CronPages
 from kubedl.console.cursor import Cursor
 from kubedl.console.explaining import Explaining
 from kubedl.console.feed import Feed
+from kubedl.console.gpu_use import GpuUse
+from kubedl.console.gpu_use import nobody as unmeasured
 from kubedl.console.history_source import NO_HISTORY, History
+from kubedl.console.holder_pages import HolderPages
 from kubedl.console.kinds import PODS, ShownPod, job_resources
 from kubedl.console.lineage_pages import LineagePages
 from kubedl.console.listing import Listing
@@ -27,9 +30,11 @@ from kubedl.console.problems import RefusalError, forbidden, no_such_job
 from kubedl.console.queue_pages import QueuePages
 from kubedl.console.rights import Rights
 from kubedl.console.rows import condition_rows, event_rows, job_row, pod_rows
+from kubedl.console.run_pages import RunPages
 from kubedl.console.service_pages import ServicePages
 from kubedl.console.wire import JobList, JobPage
 from kubedl.console.wire_base import Missing
+from kubedl.console.wire_runs import ChangesPage, StartPage
 from kubedl.console.wire_why import WhyPage
 from kubedl.history.observed import RecordedJob
 from kubedl.history.observed_pods import EVENTS
@@ -48,12 +53,18 @@ class Pages:
     now: Callable[[], datetime]
     history: History = NO_HISTORY
     measuring: Measuring = field(default_factory=nobody)
+    gpu_use: GpuUse = field(default_factory=unmeasured)
     explaining: Explaining = field(default_factory=lambda: Explaining(monotonic))
 
     @property
     def of_nodes(self) -> NodePages:
         """Return the answers about nodes."""
         return NodePages(self.stores, self.rights)
+
+    @property
+    def of_holders(self) -> HolderPages:
+        """Return the answers about who holds GPUs."""
+        return HolderPages(self.stores, self.rights)
 
     @property
     def of_queues(self) -> QueuePages:
@@ -93,7 +104,12 @@ class Pages:
     @property
     def of_costs(self) -> CostPages:
         """Return the answers about costs."""
-        return CostPages(self.history, self.rights, self.now)
+        return CostPages(self.history, self.rights, self.now, self.gpu_use)
+
+    @property
+    def of_runs(self) -> RunPages:
+        """Return the answers about a job beside others like it."""
+        return RunPages(self.stores, self.history, self.rights, self.now)
 
     @property
     def listing(self) -> Listing:
@@ -141,6 +157,14 @@ class Pages:
         """Return why a job waits or failed. Evidence is read with the person's own token."""
         job = await self.visible_job(caller, kind, key)
         return await self.explaining.why(caller, job_resources()[kind], job)
+
+    async def start(self, caller: Caller, kind: str, key: ObjectKey) -> StartPage:
+        """Return when jobs like this one have started."""
+        return await self.of_runs.start(caller, kind, await self.visible_job(caller, kind, key))
+
+    async def changes(self, caller: Caller, kind: str, key: ObjectKey) -> ChangesPage:
+        """Return what changed since the last job of its name that succeeded."""
+        return await self.of_runs.changes(caller, kind, await self.visible_job(caller, kind, key))
 
     async def visible_job(self, caller: Caller, kind: str, key: ObjectKey) -> RecordedJob:
         """Return a job. One that the person may not see is refused alike, whether it exists or not."""

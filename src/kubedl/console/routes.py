@@ -47,6 +47,15 @@ ROUTES: Mapping[str, Answer] = {
     "jobs/{namespace}/{kind}/{name}/why": lambda pages, caller, request: pages.why(
         caller, request.match_info["kind"], key_of(request)
     ),
+    "jobs/{namespace}/{kind}/{name}/start": lambda pages, caller, request: pages.start(
+        caller, request.match_info["kind"], key_of(request)
+    ),
+    "jobs/{namespace}/{kind}/{name}/changes": lambda pages, caller, request: pages.changes(
+        caller, request.match_info["kind"], key_of(request)
+    ),
+    "capacity/holders": lambda pages, caller, request: pages.of_holders.holders(
+        caller, _text(request, "by") or "workload"
+    ),
     "capacity": lambda pages, caller, _: pages.of_nodes.capacity(caller),
     "nodes": lambda pages, caller, request: pages.of_nodes.nodes(caller, _text(request, "q"), _text(request, "after")),
     "nodes/{name}": lambda pages, caller, request: pages.of_nodes.node(caller, request.match_info["name"]),
@@ -64,6 +73,9 @@ ROUTES: Mapping[str, Answer] = {
     "service-metrics": lambda pages, caller, request: pages.of_metrics.services(caller, _text(request, "q")),
     "crons": lambda pages, caller, request: pages.of_crons.crons(caller, _text(request, "q")),
     "crons/{namespace}/{name}": lambda pages, caller, request: pages.of_crons.cron(caller, key_of(request)),
+    "cost/idle": lambda pages, caller, request: pages.of_costs.idle(
+        caller, _text(request, "days"), _text(request, "ns")
+    ),
     "cost": lambda pages, caller, request: pages.of_costs.cost(caller, _text(request, "days"), _text(request, "ns")),
     "history/jobs": lambda pages, caller, request: pages.of_past.deleted_jobs(
         caller, _wanted(request), _text(request, "after")

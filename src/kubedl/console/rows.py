@@ -12,18 +12,21 @@ from kubedl.history.creator import creator
 from kubedl.history.observed import RecordedJob
 from kubedl.history.observed_pods import RecordedEvent
 from kubedl.history.resource_requests import of_pod
+from kubedl.training.elastic.terms import ConditionType
 from kubedl.training.pod_diagnostics import diagnose
 
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 REPLICA_TYPE, REPLICA_INDEX = f"{GROUP}/replica-type", f"{GROUP}/replica-index"
 BUILD_STATES = {"ImageBuilding": "Building", "ImageBuildFailed": "Failed", "ImageBuildSucceeded": "Built"}
 LONGEST_MESSAGE = 512  # characters in a list; the page has all of it
+PROGRESS_UNKNOWN = ConditionType.PROGRESS_UNKNOWN.value
 EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 
 def job_row(kind: str, job: RecordedJob, longest: int = LONGEST_MESSAGE) -> JobRow:
     """Return the row of a job."""
     status, policy = job.status, job.spec.scheduling_policy
+    progress, ends = _progress(job)
     wanted = summed(of_pod(role.template.spec).times(role.replicas) for role in job.spec.roles.values())
     return JobRow(
         uid=job.metadata.uid,
@@ -39,10 +42,22 @@ def job_row(kind: str, job: RecordedJob, longest: int = LONGEST_MESSAGE) -> JobR
         user=creator(job.metadata).user,
         queue=job.metadata.labels.get(QUEUE_LABEL, "") or (policy.queue if policy is not None else ""),
         restarts=status.restarts if status.restarts is not None else status.retries,
+        progress=progress,
+        progress_unknown=any(one.type == PROGRESS_UNKNOWN and one.status == "True" for one in status.conditions),
+        ends=ends,
         created=job.metadata.creation_timestamp,
         started=status.start_time,
         finished=status.completion_time,
     )
+
+
+def _progress(job: RecordedJob) -> tuple[float | None, datetime | None]:
+    """Return which part of its work a job has done, and when it would be done; None if its program does not say."""
+    work, said = job.spec.spot.work if job.spec.spot is not None else None, job.status.spot
+    if work is None or work.seconds <= 0 or said is None:
+        return None, None
+    done = min(1.0, max(0.0, said.progress.seconds / work.seconds))
+    return done, said.projected_end if job.status.state == "Running" else None
 
 
 def build_state(status: ModelVersionStatus) -> str:

@@ -7,7 +7,7 @@ import msgspec
 
 from kubedl.console.wire_actions import ActionList, ActionRow, Done
 from kubedl.console.wire_base import FieldProblem, Missing, Wire
-from kubedl.console.wire_cost import CostPage, CostRow, Money, Waste
+from kubedl.console.wire_cost import CostPage, CostRow, IdlePage, IdleRow, Money, Waste
 from kubedl.console.wire_crons import CronList, CronRow, RunRow
 from kubedl.console.wire_history import (
     PastEventRow,
@@ -33,8 +33,20 @@ from kubedl.console.wire_models import (
     VersionRow,
     VersionShare,
 )
-from kubedl.console.wire_nodes import Capacity, Holder, NodeList, NodePage, NodePod, NodeRow, NodeStateRow, Share
+from kubedl.console.wire_nodes import (
+    Capacity,
+    Holder,
+    HolderGroup,
+    HolderList,
+    NodeList,
+    NodePage,
+    NodePod,
+    NodeRow,
+    NodeStateRow,
+    Share,
+)
 from kubedl.console.wire_queues import ClusterQueueRow, LocalQueueRow, QueueList, Quota, WaitingRow
+from kubedl.console.wire_runs import ChangeRow, ChangesPage, StartPage
 from kubedl.console.wire_submit import KindList, KindRow, Manifest, RoleRow
 from kubedl.console.wire_why import WhyFact, WhyPage, WhyTry
 
@@ -55,6 +67,9 @@ class JobRow(Wire, frozen=True):
     user: str  # as the job states it
     queue: str
     restarts: int
+    progress: float | None  # the part of its work that is done, as its program says; null: it says nothing
+    progress_unknown: bool  # the program has stopped to say it
+    ends: datetime | None  # if it goes on as it did
     created: datetime | None
     started: datetime | None
     finished: datetime | None
@@ -170,11 +185,16 @@ ANSWERS: tuple[type[msgspec.Struct], ...] = (
     WhyFact,
     WhyTry,
     WhyPage,
+    StartPage,
+    ChangeRow,
+    ChangesPage,
     Session,
     Problem,
     Share,
     Capacity,
     Holder,
+    HolderGroup,
+    HolderList,
     NodeRow,
     NodeList,
     NodeStateRow,
@@ -219,6 +239,8 @@ ANSWERS: tuple[type[msgspec.Struct], ...] = (
     Waste,
     CostRow,
     CostPage,
+    IdleRow,
+    IdlePage,
     PastJobRow,
     PastJobList,
     PastPodRow,

@@ -21,6 +21,21 @@ class Waste(Wire, frozen=True):
     lost_seconds: int  # of pods that were evicted, preempted or lost with their node
 
 
+class IdleRow(Wire, frozen=True):
+    """How much of the GPU time of a namespace was idle, as far as it was measured."""
+
+    name: str
+    measured_seconds: int  # of one GPU
+    idle_seconds: int
+
+
+class IdlePage(Wire, frozen=True):
+    """GPUs that pods of namespaces held without using them."""
+
+    problem: str  # why nothing is known; empty otherwise
+    rows: Sequence[IdleRow]  # of namespaces whose jobs used something in these days; unmeasured ones are left out
+
+
 class CostRow(Wire, frozen=True):
     """What a team, a user, a queue or a day has used and spent."""
 

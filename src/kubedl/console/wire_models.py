@@ -23,6 +23,7 @@ class ModelRow(Wire, frozen=True):
     description: str
     versions: int
     latest: str  # the newest version whose image is built
+    found: str  # the version whose digest was searched for; empty: the name was
     served_by: Sequence[str]  # services, as far as the caller may list them
     created: datetime | None
 

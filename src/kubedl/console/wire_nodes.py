@@ -38,6 +38,27 @@ class Holder(Wire, frozen=True):
     gpus: int
 
 
+class HolderGroup(Wire, frozen=True):
+    """What a job, a user or a team holds of all GPUs."""
+
+    namespace: str  # empty: of a user, who may have jobs in many
+    kind: str  # of a job; empty: it is none that the caller may list
+    name: str  # of a job, a pod or a user; empty: a team, nobody who is named, or a job that may not be listed
+    user: str  # of a job, as it states it
+    gpus: int
+
+
+class HolderList(Wire, frozen=True):
+    """Who holds the GPUs of the cluster, most first."""
+
+    by: str  # workload, user or team, which is a namespace
+    rows: Sequence[HolderGroup]  # at most 50
+    more: int  # that are not listed because they are too many
+    hidden_gpus: int  # held by pods that the caller may not list
+    held: int
+    only_namespace: str
+
+
 class NodeRow(Wire, frozen=True):
     """A node in the list."""
 

@@ -24,6 +24,7 @@ class WhyPage(Wire, frozen=True):
     """Why a job waits, failed or is slow: what `kubedl why` prints."""
 
     first: str  # one sentence
+    pod: str  # whose replica failed first; empty: none did, or it is not known
     rule: str  # empty: nothing holds it up, or no rule could tell
     known: bool
     facts: Sequence[WhyFact]

@@ -18,11 +18,12 @@ from functools import partial
 import structlog
 
 from kubedl.cli.release import VERSION
-from kubedl.console import measuring
+from kubedl.console import gpu_use, measuring
 from kubedl.console.access import Access, LocalAccess, ProxyAccess, TokenAccess
 from kubedl.console.assets import Assets
 from kubedl.console.cache import Cache
 from kubedl.console.feed import Feed
+from kubedl.console.gpu_use import GpuUse
 from kubedl.console.history_source import History, opened
 from kubedl.console.journal import Journal
 from kubedl.console.kinds import FOLLOWED, PODS, job_resources
@@ -46,6 +47,7 @@ from kubedl.runtime.metrics import Metrics
 
 ADDRESS = "127.0.0.1:8443"
 PATH = BoundedPattern(r"(/[A-Za-z0-9._~-]+)+", 200)
+Asked = tuple[History, Measuring, GpuUse]
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
 log = structlog.get_logger()
@@ -93,7 +95,9 @@ def parser() -> argparse.ArgumentParser:
         "KUBEDL_HISTORY_DATABASE (default: KUBEDL_HISTORY_CLUSTER, or kubedl)",
     )
     parser.add_argument(
-        "--prometheus", default="", help="URL of the Prometheus with the gateway's metrics (default: none is asked)"
+        "--prometheus",
+        default="",
+        help="URL of the Prometheus with the metrics of the gateway and of GPUs (default: none is asked)",
     )
     parser.add_argument(
         "--analysis-queries",
@@ -182,18 +186,17 @@ async def _local(options: argparse.Namespace, identity: Credentials, client: Cli
 
 
 @asynccontextmanager
-async def _asked(options: argparse.Namespace, namespace: str) -> AsyncIterator[tuple[History, Measuring]]:
+async def _asked(options: argparse.Namespace, namespace: str) -> AsyncIterator[Asked]:
     """Yield who is asked beside the API server: the history, and a Prometheus."""
     async with (
         opened(options.history_cluster, namespace) as history,
         measuring.opened(options.prometheus, options.analysis_queries, namespace) as measured,
+        gpu_use.opened(options.prometheus) as used,
     ):
-        yield history, measured
+        yield history, measured, used
 
 
-def _console(
-    options: argparse.Namespace, cache: Cache, access: Access, review: Review, asked: tuple[History, Measuring]
-) -> Console:
+def _console(options: argparse.Namespace, cache: Cache, access: Access, review: Review, asked: Asked) -> Console:
     clock = asyncio.get_running_loop().time
     feed, rights = Feed(cache.stores, Journal(clock)), Rights(review, clock, _rights_seconds(options))
     pages = Pages(cache.stores, feed, rights, partial(datetime.now, UTC), *asked)

@@ -117,6 +117,31 @@ class Output(Record, frozen=True):
     image_tag: str = ""
 
 
+class Work(Record, frozen=True):
+    """How long the whole training takes at full size."""
+
+    seconds: int = 0
+
+
+class RecordedSpot(Record, frozen=True):
+    """What a job on spot nodes says about its work."""
+
+    work: Work | None = None
+
+
+class Progress(Record, frozen=True):
+    """How much of the work is done, as the program reports it."""
+
+    seconds: int = 0
+
+
+class RecordedSpotStatus(Record, frozen=True):
+    """How far such a job is."""
+
+    progress: Progress = Progress()
+    projected_end: datetime | None = None
+
+
 class RecordedJobSpec(Record, frozen=True):
     """The part of a job's spec that all kinds have; `resource_of_jobs` adds the roles."""
 
@@ -130,6 +155,7 @@ class RecordedJobSpec(Record, frozen=True):
     code_source: Code | None = None
     cache_backend: Cache | None = None
     model_version: Output | None = None
+    spot: RecordedSpot | None = None
 
 
 class RecordedCondition(Record, frozen=True):
@@ -157,6 +183,7 @@ class RecordedJobStatus(Record, frozen=True):
     model_version_name: str = ""
     cache_backend_name: str = ""
     code_revision: str = ""
+    spot: RecordedSpotStatus | None = None
     conditions: tuple[RecordedCondition, ...] = ()
 
 

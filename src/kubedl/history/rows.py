@@ -57,7 +57,7 @@ def job_row(kind: str, job: RecordedJob, *, deleted: bool, now: datetime) -> Obs
     values |= _ending(job.metadata, deleted=deleted, now=now)
     if deleted and values["state"] not in ENDED:
         values |= {"state": DELETED, "finished": values["finished"] or values["deleted"]}
-    return _observation("jobs", job.metadata, values, deleted=deleted, now=now, body=_body(job))
+    return _observation("jobs", job.metadata, values, deleted=deleted, now=now, body=body_of(job))
 
 
 def object_row(kind: str, obj: RecordedObject, *, deleted: bool, now: datetime) -> Observation:
@@ -73,7 +73,7 @@ def object_row(kind: str, obj: RecordedObject, *, deleted: bool, now: datetime) 
         "reason": text(ready.reason, 128) if ready is not None else "",
         "finished": status.finish_time,
         "parent_uid": text(origin.job_uid, 36) if origin is not None else _parent(obj.metadata),
-        "body": _body(obj),
+        "body": body_of(obj),
         **_ending(obj.metadata, deleted=deleted, now=now),
     }
     return _observation("objects", obj.metadata, values, deleted=deleted, now=now)
@@ -187,7 +187,8 @@ def _ending(metadata: RecordedMeta, *, deleted: bool, now: datetime) -> dict[str
     return {"deleted": min(asked, now) if asked is not None else now, "deletion": OBSERVED}
 
 
-def _body(obj: RecordedJob | RecordedObject) -> dict[str, Any]:
+def body_of(obj: RecordedJob | RecordedObject) -> dict[str, Any]:
+    """Return what is stored of spec and status."""
     body: dict[str, Any] = sanitizing.body(codec.plain({"spec": obj.spec, "status": obj.status}))
     return body
 

@@ -1,6 +1,8 @@
 """Costs: of what a person may list, and what has no price is unknown."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -80,6 +82,15 @@ async def test_ranges_end_today(past: Past, days: str, first: str, jobs: int) ->
     assert (page.first, page.last, page.days) == (first, "2026-11-18", int(days or 30))
     assert page.total.waste is not None
     assert page.total.waste.jobs == jobs
+
+
+async def test_last_month_is_that_of_the_calendar(past: Past) -> None:
+    """Also in the first days of a year."""
+    page = await past.world.pages.of_costs.cost(ADA, "month", "")
+    assert (page.first, page.last, page.days) == ("2026-10-01", "2026-10-31", 31)
+    pages = replace(past.world.pages, now=lambda: datetime(2027, 1, 1, 0, 30, tzinfo=UTC))
+    page = await pages.of_costs.cost(ADA, "month", "")
+    assert (page.first, page.last) == ("2026-12-01", "2026-12-31")
 
 
 async def test_another_range_is_refused(past: Past) -> None:

@@ -173,7 +173,7 @@ async def test_a_log_that_never_comes_does_not_hold_the_page(api: Api, monkeypat
     before = asyncio.all_tasks()
     found = await asyncio.wait_for(Explaining(Clock()).why(api.caller("ada"), PYTORCH, SEEN), 10)
     assert any(path.endswith("/log") for _, path in api.asked)
-    assert found.rule == "run.exit"
+    assert (found.rule, found.pod) == ("run.exit", "bert-worker-2")
     await asyncio.sleep(0)
     assert not [one for one in asyncio.all_tasks() - before if "OwnCalls.call" in repr(one.get_coro())]
 

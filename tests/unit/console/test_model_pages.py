@@ -93,6 +93,26 @@ async def test_parts_that_may_not_be_listed_are_named_and_empty(world: World) ->
     assert [(row.name, row.served_by) for row in rows] == [("bert", [])]
 
 
+async def test_a_model_is_found_by_the_digest_of_a_version(world: World) -> None:
+    """Of versions that a person may list; a short text is a part of a name."""
+    put_models(world)
+    status = {"image": "hub/bert@sha256:" + "cafe" * 16, "imageBuildPhase": "ImageBuildSucceeded"}
+    world.put(MODEL_VERSIONS, "nlp", "bert-3", spec={"modelName": "bert"}, status=status)
+    world.put(MODELS, "vision", "cafecafe-net")
+    world.reviewer.allow("root", "", MODELS.name, MODEL_VERSIONS.name)
+    world.reviewer.allow("cara", "", MODELS.name)
+
+    async def found(who: str, search: str) -> list[tuple[str, str]]:
+        rows = (await world.pages.of_models.models(caller(who), search)).rows
+        return [(row.name, row.found) for row in rows]
+
+    for digest in ("cafecafe", "sha256:" + "cafe" * 16, "hub/bert@sha256:cafecafecafe"):
+        assert await found("root", digest) == [("bert", "bert-3")]
+    assert await found("root", "cafeca") == [("cafecafe-net", "")]
+    assert await found("root", "cafecafe0") == []
+    assert await found("cara", "cafecafe") == [("cafecafe-net", "")]
+
+
 async def test_lists_have_only_what_may_be_listed_and_what_is_searched(world: World) -> None:
     put_models(world)
     assert not (await world.pages.of_models.models(ADA, "")).rows

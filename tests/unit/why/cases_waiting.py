@@ -242,8 +242,12 @@ CASES: dict[str, Case] = {
         waits("Unschedulable", NO_GPU),
         {
             "pods": [unplaced(NO_GPU, wants=GPUS)],
-            "nodes": [node(name, allocatable=GPU_NODE) for name in ("gpu-01", "gpu-02")],
+            "nodes": [
+                node("gpu-00", allocatable=GPU_NODE, cordoned=True),
+                *(node(name, allocatable=GPU_NODE) for name in ("gpu-01", "gpu-02")),
+            ],
             "node_pods": {
+                "gpu-00": [],
                 "gpu-01": [
                     {"name": "p", "namespace": "team", "owner": "clip", "spec": {"containers": [{"resources": GPUS}]}}
                 ],

@@ -11,7 +11,7 @@ import pytest
 from kubedl.why import bundle, report
 from kubedl.why.judging import judge
 from kubedl.why.rules import ALL
-from tests.unit.why.building import Case
+from tests.unit.why.building import Case, ended, job
 from tests.unit.why.cases_running import CASES as RUNNING
 from tests.unit.why.cases_waiting import CASES as WAITING
 
@@ -52,6 +52,15 @@ def test_a_bundle_gives_the_same_text(rule: str) -> None:
     live = judge(evidence, ALL)
     again = bundle.read(json.dumps(bundle.to_plain(evidence)).encode())
     assert report.lines(judge(again, ALL)) == report.lines(live)
+
+
+def test_those_who_lost_the_first_that_failed_are_not_the_cause() -> None:
+    """Their peers say that a connection was closed, whatever closed it."""
+    lost = "RuntimeError: [../third_party/gloo/transport/tcp/pair.cc:534] Connection closed by peer [10.0.0.7]:4242"
+    pods = [ended(1, index=0, minutes=2), ended(1, index=2, minutes=3)]
+    logs = {"bert-worker-0": [lost], "bert-worker-2": ["ValueError: no such column"]}
+    found = judge(Case("", job("Failed"), {"pods": pods, "logs": logs}).evidence(), ALL)
+    assert found.first.startswith("Failed: worker 2 failed first with exit code 1")
 
 
 def test_newer_words_of_the_scheduler() -> None:

@@ -57,7 +57,7 @@ class Prometheus:
 
     async def _number(self, query: str, now: datetime) -> float | None:
         params = {"query": query, "time": f"{now.timestamp():.3f}"}
-        answer = await _fetch(self._session, self._url, params)
+        answer = await fetch(self._session, self._url, params)
         try:
             return _first(msgspec.json.decode(answer, type=_Answer))
         except (msgspec.DecodeError, ValueError, LookupError, TypeError) as error:
@@ -95,8 +95,8 @@ def _time(seconds: float | None) -> timedelta | None:
     return timedelta(seconds=seconds) if seconds < timedelta.max.total_seconds() else timedelta.max
 
 
-async def _fetch(session: aiohttp.ClientSession, url: str, params: dict[str, str]) -> bytes:
-    """The body of an answer; MetricsUnavailableError before more of it is kept than numbers need."""
+async def fetch(session: aiohttp.ClientSession, url: str, params: dict[str, str]) -> bytes:
+    """Return the body of an answer; MetricsUnavailableError before more of it is kept than numbers need."""
     body = bytearray()
     try:
         async with session.get(url, params=params, timeout=PATIENCE, allow_redirects=False) as answer:

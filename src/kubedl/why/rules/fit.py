@@ -103,7 +103,7 @@ def _shortage(evidence: Evidence, lacking: Unplaced, resource: str) -> dict[str,
         "scheduler": scheduler_message.trim(lacking.message),
         "waiting": numbered(lacking.pods, "pod"),
     }
-    nodes = nodes_of(evidence)
+    nodes = [node for node in nodes_of(evidence) if node.is_open]  # nobody can have what the others have left
     free = free_on(evidence, nodes, resource) if nodes else None
     if free:
         best = max(free, key=lambda name: free[name])

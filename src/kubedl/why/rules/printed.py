@@ -20,10 +20,11 @@ def _speaks(evidence: Evidence) -> bool:
     return first_death(evidence) is not None or any(phase_of(pod) == "Running" for pod in evidence.pods)
 
 
-def saying(pattern: BoundedPattern, *, alive: bool) -> Callable[[Evidence], Match | None]:
+def saying(pattern: BoundedPattern, *, alive: bool, by_first: bool = False) -> Callable[[Evidence], Match | None]:
     """Return the check of a rule about a line of a log: of a job that failed or restarts.
 
-    If `alive`, also of one that runs: then only its last lines count, as what it waited for earlier has come.
+    If `alive`, also of one that runs: then only its last lines count, as what it waited for earlier has come. If
+    `by_first`, only what the replica that failed first has printed: the others say the same because of it.
     """
 
     def when(evidence: Evidence) -> Match | None:
@@ -35,6 +36,8 @@ def saying(pattern: BoundedPattern, *, alive: bool) -> Callable[[Evidence], Matc
         if death is None and not alive:
             return None
         lines = log_lines(evidence) if death is not None else log_lines(evidence, LAST_LINES)
+        if by_first and death is not None:
+            lines = [one for one in lines if one[0] == death.replica]
         found = patterns.search_lines(pattern, lines)
         if found is None:
             return None
@@ -178,7 +181,7 @@ RULES = (
     Rule(
         "run.gloo",
         Gate.RUN,
-        saying(patterns.GLOO, alive=False),
+        saying(patterns.GLOO, alive=False, by_first=True),
         "{state_}{who} lost a peer.",
         shows=(_LINE,),
         tries=(Try("kubedl logs {name}", "the rank whose lines end first is the one"),),
