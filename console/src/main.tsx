@@ -80,10 +80,10 @@ const jobs = createRoute({
   getParentRoute: () => root,
   path: "/jobs",
   component: Jobs,
-  validateSearch: (search: Record<string, unknown>): { view?: View; q?: string } => {
+  validateSearch: (search: Record<string, unknown>): { view?: View; q?: string; after?: string } => {
     const view = search["view"] === DELETED ? DELETED : VIEWS.find(({ id }) => id === search["view"])?.id;
-    const q = text(search["q"]);
-    return { ...(view === undefined ? {} : { view }), ...(q === undefined ? {} : { q }) };
+    const [q, after] = [text(search["q"]), view === DELETED ? text(search["after"]) : undefined];
+    return { ...(view === undefined ? {} : { view }), ...(q === undefined ? {} : { q }), ...(after === undefined ? {} : { after }) };
   },
 });
 const job = createRoute({

@@ -22,7 +22,7 @@ const onNarrow = (listener: () => void): (() => void) => {
 };
 
 export function Jobs() {
-  const { view = "all", q = "" } = useSearch({ from: "/jobs" });
+  const { view = "all", q = "", after = "" } = useSearch({ from: "/jobs" });
   const navigate = useNavigate({ from: "/jobs" });
   const session = useSession().data as Session;
   const all = useRows();
@@ -57,7 +57,7 @@ export function Jobs() {
       </label>
       <div {...panelOf(view)}>
         {view === DELETED ? (
-          <DeletedJobs q={q} clear={() => search({ q: "" })} />
+          <DeletedJobs q={q} after={after} clear={() => search({ q: "" })} />
         ) : store.loaded ? (
           <Table rows={shown} any={all.length > 0} clear={() => search({ view: "all", q: "" })} />
         ) : live.failure !== null ? (

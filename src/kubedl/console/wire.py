@@ -19,6 +19,7 @@ from kubedl.console.wire_history import (
     ReceiptLine,
 )
 from kubedl.console.wire_lineage import LineageEdge, LineageNode, LineagePage
+from kubedl.console.wire_logs import LogHit, LogHits, LogLineRow, LogPage
 from kubedl.console.wire_metrics import Figures, JudgedRow, MetricsList, MetricsRow, ServiceMetrics
 from kubedl.console.wire_models import (
     ModelList,
@@ -225,6 +226,10 @@ ANSWERS: tuple[type[msgspec.Struct], ...] = (
     ReceiptLine,
     Receipt,
     PastJobPage,
+    LogLineRow,
+    LogPage,
+    LogHit,
+    LogHits,
 )
 # What a list of encoded values holds.
 ENCODED: dict[tuple[type[msgspec.Struct], str], type[msgspec.Struct]] = {

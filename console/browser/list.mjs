@@ -1,0 +1,157 @@
+// How much work the list of jobs is for a browser: paint, scrolling, filter, frames of changes, memory, deleted jobs.
+// Environment: CONSOLE, TOKEN, CHROMIUM. Standard input is JSON: {jobs, rounds, far}; `far` is the cursor of the page
+// before the far one. Prints figures as JSON. Seconds of work are those of the page's main thread, so a busy machine
+// does not change them; what a person waits for is measured by the clock.
+import { readFileSync } from "node:fs";
+import { text } from "node:stream/consumers";
+import { chromium } from "playwright-core";
+import { bareList, follow, median, quantile, trace } from "./list-pages.mjs";
+
+const { CONSOLE, TOKEN, CHROMIUM = "/usr/bin/chromium" } = process.env;
+const { jobs, rounds, far } = JSON.parse(await text(process.stdin));
+const LOADS = 5;
+const STEPS = 250; // of scrolling through the whole list: every step shows rows that were not in view
+const CHANGED = 200; // rows of a frame
+const FILTERS = ["state:Failed", "team-3", "", "kind:pytorch state:Running", "job-77", "user-1", "state:Queuing user-2", "no such job", ""];
+
+const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--js-flags=--expose-gc"] });
+const context = await browser.newContext({
+  viewport: { width: 1440, height: 900 },
+  reducedMotion: "reduce",
+  extraHTTPHeaders: { Authorization: `Bearer ${TOKEN}` }, // as the proxy in front of the console does
+});
+const page = await context.newPage();
+const errors = [];
+page.setDefaultTimeout(60_000);
+page.on("pageerror", (error) => errors.push(String(error)));
+page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
+await page.addInitScript(follow);
+const cdp = await context.newCDPSession(page);
+await cdp.send("Performance.enable", { timeDomain: "threadTicks" });
+
+const metrics = async () => Object.fromEntries((await cdp.send("Performance.getMetrics")).metrics.map(({ name, value }) => [name, value]));
+/** Milliseconds of script, style and layout until now. */
+const worked = async () => {
+  const now = await metrics();
+  return (now.ScriptDuration + now.RecalcStyleDuration + now.LayoutDuration) * 1000;
+};
+const heap = async () => {
+  await cdp.send("HeapProfiler.collectGarbage");
+  return (await metrics()).JSHeapUsedSize / 1e6;
+};
+const all = `${jobs.toLocaleString("en-US")} live`;
+const open = async () => {
+  await page.goto(`${CONSOLE}/jobs`);
+  await page.getByText(all, { exact: true }).waitFor();
+};
+
+async function paint() {
+  await open(); // with it the browser has the files
+  const [first, usable] = [[], []];
+  for (let load = 0; load < LOADS; load += 1) {
+    await open();
+    first.push(await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0].startTime));
+    usable.push(await page.evaluate((words) => window.seenAt(".tablefoot", words), all));
+  }
+  return { "first paint ms": median(first), "usable ms": median(usable) };
+}
+
+async function scrolling() {
+  const height = await page.evaluate(() => window.port().scrollHeight);
+  const frames = [];
+  for (let step = 1; step <= STEPS; step += 1) {
+    const before = await worked();
+    await page.evaluate((top) => window.scrolled(top), (height * step) / STEPS);
+    frames.push((await worked()) - before);
+  }
+  return { "scroll frame ms": median(frames), "scroll frame p95 ms": quantile(frames, 0.95) };
+}
+
+/** Frames a second while both lists scroll by themselves, in turns, because the machine may be busy with other things. */
+async function beside() {
+  const bare = await context.newPage();
+  await bare.goto(`${CONSOLE}/assets/none`); // a page of the same origin, without scripts
+  await bare.evaluate(bareList, jobs);
+  const frames = { console: 0, bare: 0 };
+  for (let turn = 0; turn < 6; turn += 1)
+    for (const [name, one] of Object.entries({ console: page, bare })) {
+      await one.bringToFront();
+      await one.evaluate(trace, 100);
+      frames[name] += await one.evaluate(trace, 1500);
+    }
+  await bare.close();
+  await page.bringToFront();
+  return { "bare frames a second": frames.bare / 9, "frames to those of a bare list": frames.console / frames.bare };
+}
+
+async function filters() {
+  await page.evaluate(() => window.scrolled(0));
+  const taken = [];
+  for (let again = 0; again < 3; again += 1)
+    for (const line of FILTERS) taken.push(await page.evaluate((value) => window.filtered(value), line));
+  return { "filter ms": median(taken), "filter worst ms": Math.max(...taken) };
+}
+
+async function frame(number) {
+  const before = await worked();
+  await page.evaluate(([count, word]) => window.changed(count, word), [CHANGED, `change ${number}`]);
+  return (await worked()) - before;
+}
+
+async function changes() {
+  const taken = [];
+  for (let number = 0; number < 21; number += 1) taken.push(await frame(number));
+  return { "frame ms": median(taken), "frame worst ms": Math.max(...taken) };
+}
+
+/** The page that somebody looks at all day, in little time. */
+async function round(number) {
+  for (const part of [0.3, 0.7, 1, 0.5, 0]) await page.evaluate((at) => window.scrolled(at * window.port().scrollHeight), part);
+  for (const line of ["state:Failed", "job-1", ""]) await page.evaluate((value) => window.filtered(value), line);
+  for (let one = 0; one < 10; one += 1) await frame(`${number}.${one}`);
+  await page.locator(".vrow a").first().click();
+  await page.getByRole("tab", { name: "Conditions" }).waitFor();
+  await page.goBack();
+  await page.locator(".vrow").first().waitFor();
+}
+
+async function memory() {
+  for (let number = 0; number < 5; number += 1) await round(number);
+  const before = await heap();
+  for (let number = 0; number < rounds; number += 1) await round(`again ${number}`);
+  const after = await heap();
+  return { "heap MB": after, "tab MB": await resident(), "heap growth %": Math.max(0, (after / before - 1) * 100) };
+}
+
+/** What the page's process has for itself, in MB. */
+async function resident() {
+  const session = await browser.newBrowserCDPSession();
+  const { processInfo } = await session.send("SystemInfo.getProcessInfo");
+  const sizes = processInfo
+    .filter(({ type }) => type === "renderer")
+    .map(({ id }) => readFileSync(`/proc/${id}/smaps_rollup`, "utf8").matchAll(/^Private_\w+: +(\d+) kB$/gm))
+    .map((found) => [...found].reduce((sum, [, size]) => sum + Number(size), 0) / 1000);
+  return Math.max(...sizes);
+}
+
+async function deleted() {
+  await page.evaluate(() => window.scrolled(0));
+  const [first, last] = [[], []];
+  for (let again = 0; again < 7; again += 1) {
+    await page.goto(`${CONSOLE}/jobs`);
+    await page.getByText(all, { exact: true }).waitFor();
+    first.push(await page.evaluate(() => window.pressed('[role="tab"][id$="deleted"]')));
+    await page.goto(`${CONSOLE}/jobs?view=deleted&after=${encodeURIComponent(far)}`);
+    await page.getByRole("link", { name: "Older" }).waitFor();
+    last.push(await page.evaluate(() => window.pressed(".tablefoot a:last-child")));
+  }
+  return { "first page of deleted ms": median(first), "far page of deleted ms": median(last) };
+}
+
+try {
+  const figures = { ...(await paint()), ...(await scrolling()), ...(await beside()), ...(await filters()), ...(await changes()), ...(await memory()) };
+  if (far !== "") Object.assign(figures, await deleted());
+  console.log(JSON.stringify({ figures: Object.fromEntries(Object.entries(figures).map(([name, value]) => [name, Math.round(value * 100) / 100])), errors }));
+} finally {
+  await browser.close();
+}
