@@ -24,6 +24,7 @@ import { live, queries, useSession } from "./session";
 import { type Days, DAYS } from "./text/cost";
 import { DELETED, type View, VIEWS } from "./text/filter";
 import { choiceIn } from "./text/lineage-choice";
+import { placeIn } from "./text/log-place";
 import { type RangeId, RANGES } from "./text/overview";
 import { currentTheme, showTheme } from "./theme";
 import "./style/tokens.css";
@@ -96,7 +97,12 @@ const job = createRoute({
     return { ...(tab === undefined ? {} : { tab }), ...(pod === undefined ? {} : { pod }) };
   },
 });
-const pastJob = createRoute({ getParentRoute: () => root, path: "/jobs/$namespace/$kind/$name/$uid", component: PastJob });
+const pastJob = createRoute({
+  getParentRoute: () => root,
+  path: "/jobs/$namespace/$kind/$name/$uid",
+  component: PastJob,
+  validateSearch: placeIn,
+});
 
 const nodes = createRoute({
   getParentRoute: () => root,

@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "react";
 import { problemOf, RequestError } from "../api/request";
 import { pause } from "./health";
-import { type Line, LogLines } from "./log";
+import { type Line, LogLines, MOST_LINES } from "./log";
 
 export interface Followed {
   readonly lines: readonly Line[];
@@ -47,7 +47,7 @@ async function follow(
   while (!signal.aborted) {
     try {
       const since = log.resume();
-      const query = new URLSearchParams(since === "" ? { container, lines: "2000" } : { container, since });
+      const query = new URLSearchParams(since === "" ? { container, lines: `${MOST_LINES}` } : { container, since });
       const answer = await fetch(`${path}?${query}`, { signal });
       if (!answer.ok || answer.body === null) throw await problemOf(answer);
       draw("live");

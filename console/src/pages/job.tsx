@@ -13,6 +13,7 @@ import { Notice, Trouble } from "../parts/trouble";
 import { Why } from "../parts/why";
 import { useNow } from "../session";
 import { elapsed, figure, moment } from "../text/format";
+import { placeOf } from "../text/log-place";
 
 const TABS = [
   { id: "log", title: "Pods and log" },
@@ -86,7 +87,14 @@ export function Job() {
         />
         <div {...panelOf(tab)}>
           {tab === "log" ? (
-            <Pods page={data} chosen={pod} choose={(next) => void navigate({ search: (before) => ({ ...before, pod: next }), replace: true })} />
+            <Pods
+              page={data}
+              chosen={pod}
+              choose={(next) => void navigate({ search: (before) => ({ ...before, pod: next }), replace: true })}
+              link={(of, line, at) =>
+                void navigate({ to: "/jobs/$namespace/$kind/$name/$uid", params: { namespace, kind, name, uid: data.job.uid }, search: placeOf(of, line, at) })
+              }
+            />
           ) : tab === "conditions" ? (
             <Conditions rows={data.conditions} now={now} />
           ) : (
@@ -122,7 +130,14 @@ function Facts({ page, now }: { page: JobPage; now: number }) {
   );
 }
 
-function Pods({ page, chosen, choose }: { page: JobPage; chosen: string | undefined; choose: (pod: string) => void }) {
+interface PodsProps {
+  readonly page: JobPage;
+  readonly chosen: string | undefined;
+  readonly choose: (pod: string) => void;
+  readonly link: (pod: string, line: number, at: string) => void; // to the address of a line, by uids
+}
+
+function Pods({ page, chosen, choose, link }: PodsProps) {
   const denied = page.missing.find((right) => right.resource === "pods");
   if (denied !== undefined) return <Denied right={denied} what="Pods and logs are" />;
   const shown = page.pods.find((pod) => pod.name === chosen) ?? firstFailed(page.pods) ?? page.pods[0];
@@ -144,7 +159,7 @@ function Pods({ page, chosen, choose }: { page: JobPage; chosen: string | undefi
           </button>
         ))}
       </div>
-      <LogView key={shown.name} job={page.job} pod={shown} />
+      <LogView key={shown.name} job={page.job} pod={shown} choose={(line, at) => link(shown.uid, line, at)} />
     </div>
   );
 }

@@ -1,17 +1,16 @@
-import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useDeferredValue, useMemo, useRef, useSyncExternalStore } from "react";
 import type { JobRow, Session } from "../api/wire";
 import { DeletedJobs } from "../parts/deleted-jobs";
 import { Icon } from "../parts/icon";
-import { Ready } from "../parts/ready";
+import { Row } from "../parts/job-row";
 import { Skeleton } from "../parts/skeleton";
-import { State } from "../parts/state";
 import { panelOf, Tabs } from "../parts/tabs";
 import { Notice, Trouble } from "../parts/trouble";
 import { live, rows as store, useHeard, useNow, useRows, useSession } from "../session";
-import { DELETED, inOrder, inView, matcher, type View, VIEWS } from "../text/filter";
-import { elapsed, figure, moment } from "../text/format";
+import { countsOf, DELETED, inView, matcher, type View, VIEWS } from "../text/filter";
+import { figure } from "../text/format";
 
 const TABS: readonly { readonly id: View; readonly title: string }[] = [...VIEWS, { id: DELETED, title: "Deleted" }];
 
@@ -28,13 +27,10 @@ export function Jobs() {
   const all = useRows();
   useHeard(); // an error of the stream is shown here too
   const query = useDeferredValue(q);
-  const counts = useMemo(
-    () => Object.fromEntries(VIEWS.map(({ id }) => [id, all.filter((row) => inView(id, row, session.user)).length])),
-    [all, session.user],
-  );
+  const counts = useMemo(() => countsOf(all, session.user), [all, session.user]);
   const shown = useMemo(() => {
     const matches = matcher(query);
-    return inOrder(all.filter((row) => view !== DELETED && inView(view, row, session.user) && matches(row)));
+    return all.filter((row) => view !== DELETED && inView(view, row, session.user) && matches(row));
   }, [all, view, query, session.user]);
   const search = (next: { view?: typeof view; q?: string }): void =>
     void navigate({ search: (before) => clean({ ...before, ...next }), replace: true });
@@ -112,64 +108,13 @@ function Table({ rows, any, clear }: { rows: readonly JobRow[]; any: boolean; cl
           <div className="vspace" style={{ height: rows.length * height }}>
             {items.map((item) => {
               const row = rows[item.index];
-              return row === undefined ? null : (
-                <div
-                  className={row.message === "" ? "vrow vgrid" : "vrow vgrid has-why"}
-                  role="row"
-                  aria-rowindex={item.index + 2}
-                  key={item.key}
-                  style={{ transform: `translateY(${item.index * height}px)` }}
-                >
-                  <Cells row={row} now={now} />
-                </div>
-              );
+              return row === undefined ? null : <Row key={item.key} row={row} index={item.index} top={item.index * height} now={now} />;
             })}
           </div>
         </div>
       </div>
       {foot}
     </div>
-  );
-}
-
-function Cells({ row, now }: { row: JobRow; now: number }) {
-  const since = row.started ?? row.created;
-  return (
-    <>
-      <span role="cell" className="c-state">
-        <State state={row.state} plain />
-      </span>
-      <span role="cell" className="c-name cut" title={`${row.namespace}/${row.name}`}>
-        <Link
-          to="/jobs/$namespace/$kind/$name"
-          params={{ namespace: row.namespace, kind: row.kind.toLowerCase(), name: row.name }}
-        >
-          <b>{row.name}</b>
-        </Link>{" "}
-        <span className="dimmer">{row.namespace}</span>
-      </span>
-      <span role="cell" className="c-kind dim cut" title={row.kind}>
-        {row.kind.replace(/Job$/, "")}
-      </span>
-      <span role="cell" className="c-user cut" title={row.user === "" ? undefined : `${row.user}, as the job states`}>
-        {row.user || "–"}
-      </span>
-      <span role="cell" className="c-gpus right">
-        {row.gpus === 0 ? "–" : figure(row.gpus)}
-      </span>
-      <span role="cell" className="c-ready">
-        <Ready text={row.ready} />
-      </span>
-      <span className="c-facts cut" aria-hidden="true">
-        {[row.namespace, row.user, row.gpus === 0 ? "" : `${figure(row.gpus)} GPUs`].filter((part) => part !== "").join(" · ")}
-      </span>
-      <span role="cell" className="c-why dim cut" title={row.message || undefined}>
-        {row.message || "–"}
-      </span>
-      <span role="cell" className="c-time right dim" title={since === null ? undefined : moment(since, now)}>
-        {elapsed(row, now)}
-      </span>
-    </>
   );
 }
 

@@ -50,7 +50,7 @@ export function DeletedJobs({ q, after, clear }: { q: string; after: string; cle
   const trouble = error === null ? null : <Trouble error={error} retry={() => void refetch()} />;
   if (data === undefined) return <div className="card">{trouble ?? <Skeleton />}</div>;
   if (!data.installed) return <NoHistory />;
-  const search = { view: DELETED, ...(q === "" ? {} : { q }) };
+  const search = { view: DELETED, ...(q === "" ? {} : { q }) } as const;
   return (
     <section className="card" aria-label="Deleted jobs" aria-busy={isPlaceholderData}>
       {trouble}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MOST_KEPT = 48 << 20  # bytes, compressed
 LARGEST = 64 << 20  # bytes of a log, as the recorder's own limit
 AT_ONCE = 4
-SETTING = "console.history.logs.endpoint"
+SETTING = "console.history.logsSecret"
 
 log = structlog.get_logger()
 

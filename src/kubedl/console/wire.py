@@ -96,6 +96,7 @@ class Condition(Wire, frozen=True):
 class PodRow(Wire, frozen=True):
     """A pod of a job."""
 
+    uid: str
     name: str
     replica: str  # worker-0
     phase: str
