@@ -9,8 +9,9 @@ import { bareList, follow, median, quantile, trace } from "./list-pages.mjs";
 
 const { CONSOLE, TOKEN, CHROMIUM = "/usr/bin/chromium" } = process.env;
 const { jobs, rounds, far } = JSON.parse(await text(process.stdin));
-const LOADS = 5;
-const STEPS = 250; // of scrolling through the whole list: every step shows rows that were not in view
+const LOADS = 3;
+const STEPS = 100; // frames
+const HALF = 295; // pixels, of a screen
 const CHANGED = 200; // rows of a frame
 const FILTERS = ["state:Failed", "team-3", "", "kind:pytorch state:Running", "job-77", "user-1", "waits: no", "no such job", ""];
 
@@ -31,10 +32,12 @@ await cdp.send("Performance.enable", { timeDomain: "threadTicks" });
 
 const metrics = async () => Object.fromEntries((await cdp.send("Performance.getMetrics")).metrics.map(({ name, value }) => [name, value]));
 /** Milliseconds of script, style and layout until now. */
-const worked = async () => {
+const worked = async () => sum(await parts());
+const parts = async () => {
   const now = await metrics();
-  return (now.ScriptDuration + now.RecalcStyleDuration + now.LayoutDuration) * 1000;
+  return [now.ScriptDuration, now.RecalcStyleDuration, now.LayoutDuration].map((seconds) => seconds * 1000);
 };
+const sum = (values) => values.reduce((one, other) => one + other, 0);
 const heap = async () => {
   await cdp.send("HeapProfiler.collectGarbage");
   return (await metrics()).JSHeapUsedSize / 1e6;
@@ -56,15 +59,31 @@ async function paint() {
   return { "first paint ms": median(first), "usable ms": median(usable) };
 }
 
-async function scrolling() {
-  const height = await page.evaluate(() => window.port().scrollHeight);
-  const frames = [];
+/** Frames while the list scrolls by so many pixels with each. */
+async function frames(pixels) {
+  const found = [];
   for (let step = 1; step <= STEPS; step += 1) {
-    const before = await worked();
-    await page.evaluate((top) => window.scrolled(top), (height * step) / STEPS);
-    frames.push((await worked()) - before);
+    const before = await parts();
+    await page.evaluate((top) => window.scrolled(top), step * pixels);
+    const after = await parts();
+    found.push(after.map((value, part) => value - before[part]));
   }
-  return { "scroll frame ms": median(frames), "scroll frame p95 ms": quantile(frames, 0.95) };
+  return found;
+}
+
+async function scrolling() {
+  const found = await frames(HALF);
+  const whole = found.map(sum);
+  const [script, style, layout] = [0, 1, 2].map((part) => median(found.map((one) => one[part])));
+  const dragged = (await frames(await page.evaluate((steps) => window.port().scrollHeight / steps, STEPS + 1))).map(sum);
+  return {
+    "scroll frame ms": median(whole),
+    "scroll frame p95 ms": quantile(whole, 0.95),
+    "of it script ms": script,
+    "of it style ms": style,
+    "of it layout ms": layout,
+    "dragged frame ms": median(dragged),
+  };
 }
 
 /** Frames a second while both lists scroll by themselves, in turns, because the machine may be busy with other things. */
@@ -73,21 +92,21 @@ async function beside() {
   await bare.goto(`${CONSOLE}/assets/none`); // a page of the same origin, without scripts
   await bare.evaluate(bareList, jobs);
   const frames = { console: 0, bare: 0 };
-  for (let turn = 0; turn < 6; turn += 1)
+  for (let turn = 0; turn < 4; turn += 1)
     for (const [name, one] of Object.entries({ console: page, bare })) {
       await one.bringToFront();
       await one.evaluate(trace, 100);
-      frames[name] += await one.evaluate(trace, 1500);
+      frames[name] += await one.evaluate(trace, 1000);
     }
   await bare.close();
   await page.bringToFront();
-  return { "bare frames a second": frames.bare / 9, "frames to those of a bare list": frames.console / frames.bare };
+  return { "bare frames a second": frames.bare / 4, "frames to those of a bare list": frames.console / frames.bare };
 }
 
 async function filters() {
   await page.evaluate(() => window.scrolled(0));
   const [taken, work] = [[], []];
-  for (let again = 0; again < 3; again += 1)
+  for (let again = 0; again < 2; again += 1)
     for (const line of FILTERS) {
       const before = await worked();
       taken.push(await page.evaluate((value) => window.filtered(value), line));
@@ -104,7 +123,7 @@ async function frame(number) {
 
 async function changes() {
   const taken = [];
-  for (let number = 0; number < 21; number += 1) taken.push(await frame(number));
+  for (let number = 0; number < 11; number += 1) taken.push(await frame(number));
   return { "frame ms": median(taken), "frame worst ms": Math.max(...taken) };
 }
 

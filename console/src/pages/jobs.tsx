@@ -1,6 +1,6 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useDeferredValue, useMemo, useRef, useSyncExternalStore } from "react";
+import { useDeferredValue, useLayoutEffect, useMemo, useRef, useSyncExternalStore } from "react";
 import type { JobRow, Session } from "../api/wire";
 import { DeletedJobs } from "../parts/deleted-jobs";
 import { Icon } from "../parts/icon";
@@ -13,6 +13,8 @@ import { countsOf, DELETED, inView, matcher, type View, VIEWS } from "../text/fi
 import { figure } from "../text/format";
 
 const TABS: readonly { readonly id: View; readonly title: string }[] = [...VIEWS, { id: DELETED, title: "Deleted" }];
+
+const SLOTS = 256; // more rows than are ever drawn at a time
 
 const narrow = window.matchMedia("(max-width: 820px)");
 const onNarrow = (listener: () => void): (() => void) => {
@@ -78,7 +80,13 @@ function Table({ rows, any, clear }: { rows: readonly JobRow[]; any: boolean; cl
     getScrollElement: () => port.current,
     estimateSize: () => height,
     getItemKey: (index) => rows[index]?.uid ?? index,
-    overscan: 12,
+    overscan: 4,
+  });
+  const focused = useRef<string | undefined>(undefined);
+  // Elements are used again for other rows, and the focus must not go with them: Enter would open another job.
+  useLayoutEffect(() => {
+    const row = document.activeElement?.closest<HTMLElement>(".vrow");
+    if (row && row.dataset["uid"] !== focused.current) port.current?.focus({ preventScroll: true });
   });
   const items = virtual.getVirtualItems();
   const foot = (
@@ -104,11 +112,18 @@ function Table({ rows, any, clear }: { rows: readonly JobRow[]; any: boolean; cl
             </span>
           ))}
         </div>
-        <div className="vport" ref={port} role="rowgroup" tabIndex={0} aria-label="Rows">
+        <div
+          className="vport"
+          ref={port}
+          role="rowgroup"
+          tabIndex={0}
+          aria-label="Rows"
+          onFocus={(event) => (focused.current = event.target.closest<HTMLElement>(".vrow")?.dataset["uid"])}
+        >
           <div className="vspace" style={{ height: rows.length * height }}>
             {items.map((item) => {
               const row = rows[item.index];
-              return row === undefined ? null : <Row key={item.key} row={row} index={item.index} top={item.index * height} now={now} />;
+              return row === undefined ? null : <Row key={item.index % SLOTS} row={row} index={item.index} top={item.index * height} now={now} />;
             })}
           </div>
         </div>

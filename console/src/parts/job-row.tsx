@@ -11,6 +11,7 @@ export const Row = memo(function Row({ row, index, top, now }: { row: JobRow; in
     <div
       className={row.message === "" ? "vrow vgrid" : "vrow vgrid has-why"}
       role="row"
+      data-uid={row.uid}
       aria-rowindex={index + 2}
       style={{ transform: `translateY(${top}px)` }}
     >

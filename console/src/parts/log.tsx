@@ -52,6 +52,11 @@ export function LogView({ job, pod, place = null, choose }: Props) {
     const element = port.current;
     if (element !== null) setFollowing(element.scrollHeight - element.scrollTop - element.clientHeight < 3 * LINE);
   };
+  const gap = lines.findLastIndex(({ number }) => number === 0);
+  const show = (index: number): void => {
+    setFollowing(false);
+    rows.scrollToIndex(index, { align: "center" });
+  };
   const go = (number: number): void => {
     setQuery("");
     choose(number, log.lines.find((line) => line.number === number)?.time ?? "");
@@ -99,6 +104,12 @@ export function LogView({ job, pod, place = null, choose }: Props) {
           {figure(lines.length)} {lines.length === 1 ? "line" : "lines"}
           {log.dropped > 0 ? `, ${figure(log.dropped)} older ones left out` : ""}
         </span>
+        {place !== null && chosen < 0 && log.lines.length > 0 ? <span>Line {figure(place.line)} is not in what the node still has.</span> : null}
+        {gap < 0 ? null : (
+          <button className="linklike gap" onClick={() => show(gap)}>
+            Lines may be missing
+          </button>
+        )}
         <span className={`livebox ${log.state === "live" ? "tone-dot-ok" : "tone-dot-off"}`}>
           <span className="dot" />
           {WORDS[log.state]}
