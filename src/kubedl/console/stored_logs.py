@@ -33,9 +33,9 @@ class StoredLogs:
 
     read: "Callable[[str], StoredObject] | None" = None
     problem: str = "this console has no access to the storage of logs"
-    _kept: "OrderedDict[str, StoredObject]" = field(default_factory=OrderedDict)
-    _size: int = 0
-    _room: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
+    _kept: "OrderedDict[str, StoredObject]" = field(default_factory=OrderedDict, compare=False)
+    _size: int = field(default=0, compare=False)
+    _room: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE), compare=False)
 
     @property
     def readable(self) -> bool:
