@@ -11,7 +11,7 @@ const { CONSOLE, TOKEN, CHROMIUM = "/usr/bin/chromium" } = process.env;
 const { jobs, rounds, far } = JSON.parse(await text(process.stdin));
 const LOADS = 3;
 const STEPS = 100; // frames
-const HALF = 295; // pixels, of a screen
+const NOTCH = 120; // pixels of one frame, as far as a wheel scrolls at once
 const CHANGED = 200; // rows of a frame
 const FILTERS = ["state:Failed", "team-3", "", "kind:pytorch state:Running", "job-77", "user-1", "waits: no", "no such job", ""];
 
@@ -72,7 +72,7 @@ async function frames(pixels) {
 }
 
 async function scrolling() {
-  const found = await frames(HALF);
+  const found = await frames(NOTCH);
   const whole = found.map(sum);
   const [script, style, layout] = [0, 1, 2].map((part) => median(found.map((one) => one[part])));
   const dragged = (await frames(await page.evaluate((steps) => window.port().scrollHeight / steps, STEPS + 1))).map(sum);
