@@ -1,4 +1,5 @@
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { type ReactNode, useEffect, useRef } from "react";
 import type { Missing, PastEventRow, PastJobPage, PastJobRow, PastPodRow } from "../api/wire";
 import { Crumbs } from "../parts/crumbs";
 import { Icon } from "../parts/icon";
@@ -30,9 +31,9 @@ export function PastJob() {
     <>
       <Crumbs to="/jobs" title="Jobs" more={namespace} />
       {live === null ? null : (
-        <section className="card" aria-label="Log">
+        <LogCard place={place}>
           <LogView key={live.pod.uid} job={live.job} pod={live.pod} place={linePlace(place)} choose={(line, at) => choose(live.pod.uid, line, at)} />
-        </section>
+        </LogCard>
       )}
       <PageQuery<PastJobPage> topic="history" path={address("history", "jobs", namespace, kind, name, uid)} name={name} fresh={FRESH}>
         {(page) => <Content page={page} place={place} followed={live !== null} choose={choose} />}
@@ -87,16 +88,8 @@ function Content({ page, place, followed, choose }: ContentProps) {
           <span>{message}</span>
         </div>
       )}
-      <Receipt receipt={page.receipt} />
-      <section className="card">
-        <header className="cardhead">
-          <h2>Pods and logs</h2>
-        </header>
-        <Pods rows={page.pods} missing={page.missing} job={job} now={now} />
-        {readable.length === 0 ? null : <LogSearch pods={readable} path={pathOf} choose={(pod, hit) => choose(pod.uid, hit.line, hit.time)} />}
-      </section>
       {shown === undefined || followed ? null : (
-        <section className="card" aria-label="Log">
+        <LogCard place={place}>
           {shown.logReadable ? (
             <StoredLog key={shown.uid} path={pathOf(shown)} name={shown.replica} place={linePlace(place)} choose={(line, at) => choose(shown.uid, line, at)} />
           ) : (
@@ -104,8 +97,16 @@ function Content({ page, place, followed, choose }: ContentProps) {
               <p>{shown.log === "" ? "It was not archived." : "This console has no access to the archive, or you may not read logs here."}</p>
             </Notice>
           )}
-        </section>
+        </LogCard>
       )}
+      <Receipt receipt={page.receipt} />
+      <section className="card">
+        <header className="cardhead">
+          <h2>Pods and logs</h2>
+        </header>
+        {readable.length === 0 ? null : <LogSearch pods={readable} path={pathOf} choose={(pod, hit) => choose(pod.uid, hit.line, hit.time)} />}
+        <Pods rows={page.pods} missing={page.missing} job={job} now={now} />
+      </section>
       <section className="card">
         <header className="cardhead">
           <h2>Events</h2>
@@ -164,6 +165,18 @@ function Pods({ rows, missing, job, now }: { rows: readonly PastPodRow[]; missin
         </p>
       ) : null}
     </>
+  );
+}
+
+/** A log, brought into view when it or a line of it is chosen. */
+function LogCard({ place: { pod, line }, children }: { place: LogPlace; children: ReactNode }) {
+  const card = useRef<HTMLElement>(null);
+  useEffect(() => card.current?.scrollIntoView({ block: "start" }), [pod]); // it grows when its lines come
+  useEffect(() => card.current?.scrollIntoView({ block: "nearest" }), [line]);
+  return (
+    <section className="card logcard" aria-label="Log" ref={card}>
+      {children}
+    </section>
   );
 }
 

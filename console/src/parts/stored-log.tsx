@@ -80,8 +80,8 @@ function Lines({ path, name, begin, chosen, choose }: LinesProps) {
   return (
     <div className="log">
       <div className="logbar">
+        <b>{name}</b>
         <LineField total={total} go={(line) => (go(line), choose(line, ""))} />
-        <span className="dim">{name}</span>
       </div>
       {cut ? <p className="note gap">The beginning of this log was not kept: lines are missing before line 1.</p> : null}
       {failed?.error ? <Trouble error={failed.error} retry={() => void failed.refetch()} /> : null}
