@@ -115,6 +115,28 @@ async function filters() {
   return { "filter work ms": median(work), "filter most work ms": Math.max(...work), "filter ms": median(taken) };
 }
 
+/** How often the focus on a job's link came to be on another job's: elements of rows are used again. */
+async function focus() {
+  const begin = async () => {
+    await page.evaluate(() => window.scrolled(0));
+    await page.locator(".vrow a").first().focus();
+    return page.evaluate(() => document.activeElement.textContent);
+  };
+  const moves = {
+    scrolling: () => page.evaluate(() => window.scrolled(window.port().scrollHeight / 2)),
+    filter: () => page.evaluate(() => window.filtered("state:Succeeded")),
+    order: () => page.evaluate(() => window.filtered("")),
+  };
+  let lost = 0;
+  for (const move of Object.values(moves)) {
+    const name = await begin();
+    await move();
+    const now = await page.evaluate(() => (document.activeElement.closest(".vrow") ? document.activeElement.textContent : ""));
+    if (now !== "" && now !== name) lost += 1;
+  }
+  return { "focus on another job": lost };
+}
+
 async function frame(number) {
   const before = await worked();
   await page.evaluate(([count, word]) => window.changed(count, word), [CHANGED, `change ${number}`]);
@@ -172,7 +194,7 @@ async function deleted() {
 }
 
 try {
-  const figures = { ...(await paint()), ...(await scrolling()), ...(await beside()), ...(await filters()), ...(await changes()), ...(await memory()) };
+  const figures = { ...(await paint()), ...(await scrolling()), ...(await beside()), ...(await filters()), ...(await focus()), ...(await changes()), ...(await memory()) };
   if (far !== "") Object.assign(figures, await deleted());
   console.log(JSON.stringify({ figures: Object.fromEntries(Object.entries(figures).map(([name, value]) => [name, Math.round(value * 100) / 100])), errors }));
 } finally {
