@@ -32,6 +32,25 @@ async function full() {
   await sees("from the history", "1 namespace is hidden");
   await never("of-others");
   await pictures("jobs-deleted");
+  // Pages follow one another without a row twice or left out, and each has an address.
+  const names = () => page.locator('section[aria-label="Deleted jobs"] tbody a').allInnerTexts();
+  const newest = await names();
+  const seen = [...newest];
+  for (let older = 1; older <= 2; older += 1) {
+    const before = page.url();
+    await page.getByRole("link", { name: "Older" }).click();
+    await page.waitForURL((url) => url.href !== before && url.searchParams.has("after"));
+    await page.locator('section[aria-label="Deleted jobs"][aria-busy="false"]').waitFor();
+    seen.push(...(await names()));
+  }
+  if (newest.length !== 20 || seen.length !== 60) throw new Error(`pages of ${newest.length}, ${seen.length} rows in three`);
+  await page.goBack();
+  await page.goBack();
+  await page.waitForURL((url) => !url.searchParams.has("after"));
+  await page.getByRole("link", { name: newest[0], exact: true }).first().waitFor();
+  await page.getByRole("link", { name: "Older" }).click();
+  await page.getByRole("link", { name: "Newest" }).click();
+  await page.waitForURL((url) => !url.searchParams.has("after"));
   await page.getByLabel("Filter").fill("ns:vision state:failed");
   await sees("5 from the history"); // the rows of all namespaces are gone
   await page.getByRole("row", { name: /vision \/ sweep-29 .*Failed/ }).waitFor();

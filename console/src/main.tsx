@@ -26,6 +26,7 @@ import { lastSession, live, queries, useSession } from "./session";
 import { type Days, RANGES as RANGES_OF_COST } from "./text/cost";
 import { DELETED, type View, VIEWS } from "./text/filter";
 import { choiceIn } from "./text/lineage-choice";
+import { placeIn } from "./text/log-place";
 import { type RangeId, RANGES } from "./text/overview";
 import { currentTheme, showTheme } from "./theme";
 import "./style/tokens.css";
@@ -94,10 +95,10 @@ const jobs = createRoute({
   getParentRoute: () => root,
   path: "/jobs",
   component: Jobs,
-  validateSearch: (search: Record<string, unknown>): { view?: View; q?: string } => {
+  validateSearch: (search: Record<string, unknown>): { view?: View; q?: string; after?: string } => {
     const view = search["view"] === DELETED ? DELETED : VIEWS.find(({ id }) => id === search["view"])?.id;
-    const q = text(search["q"]);
-    return { ...(view === undefined ? {} : { view }), ...(q === undefined ? {} : { q }) };
+    const [q, after] = [text(search["q"]), view === DELETED ? text(search["after"]) : undefined];
+    return { ...(view === undefined ? {} : { view }), ...(q === undefined ? {} : { q }), ...(after === undefined ? {} : { after }) };
   },
 });
 const job = createRoute({
@@ -110,7 +111,12 @@ const job = createRoute({
     return { ...(tab === undefined ? {} : { tab }), ...(pod === undefined ? {} : { pod }) };
   },
 });
-const pastJob = createRoute({ getParentRoute: () => root, path: "/jobs/$namespace/$kind/$name/$uid", component: PastJob });
+const pastJob = createRoute({
+  getParentRoute: () => root,
+  path: "/jobs/$namespace/$kind/$name/$uid",
+  component: PastJob,
+  validateSearch: placeIn,
+});
 
 const nodes = createRoute({
   getParentRoute: () => root,

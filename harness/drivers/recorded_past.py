@@ -37,10 +37,12 @@ class PastJob:
     message: str = ""
     user: str = ""
     queue: str = ""
-    gpus: int = 1  # of its only pod
+    replicas: int = 1
+    gpus: int = 1  # of each pod
     node: str = "node-1"
     lost: timedelta | None = None  # how long a pod ran before it was evicted
-    log: str = ""  # where it is archived
+    log: str = ""  # where it is archived; with several replicas, `{}` in it is the index
+    pod_uids: tuple[str, ...] = ()  # of its replicas; by default any
     event: str = ""  # a message
     data: str = ""  # where its data is
     deleted: bool = True
@@ -65,7 +67,7 @@ async def record(
         row = rows.job_row(
             job.kind, decoder.decode(codec.encode(_job(job, kind.replicas_field))), deleted=job.deleted, now=ended
         )
-        ran = [_pod(job, 0, job.created + job.waited, ended)]
+        ran = [_pod(job, index, job.created + job.waited, ended) for index in range(job.replicas)]
         if job.lost is not None:
             ran.insert(0, _pod(job, 0, job.created, job.created + job.lost, lost=True))
         found = [PODS.decoder.decode(codec.encode(one)) for one in ran]
@@ -76,8 +78,9 @@ async def record(
         await receipts.compute(job.uid)
         if job.log:
             async with engine.begin() as connection:
-                values = {"log_location": job.log, "log_restart": 0, "log_cut": False}
-                await connection.execute(update(pods).where(pods.c.uid == found[-1].metadata.uid).values(values))
+                for index, pod in enumerate(found[-job.replicas :]):
+                    values = {"log_location": job.log.format(index), "log_restart": 0, "log_cut": False}
+                    await connection.execute(update(pods).where(pods.c.uid == pod.metadata.uid).values(values))
 
 
 def _metadata(namespace: str, name: str, when: datetime, uid: str = "") -> dict[str, Any]:
@@ -97,7 +100,10 @@ def _job(job: PastJob, replicas: str) -> dict[str, Any]:
             "labels": {"kueue.x-k8s.io/queue-name": job.queue} if job.queue else {},
             "annotations": {"kubedl.io/user": job.user} if job.user else {},
         },
-        "spec": {**spec, replicas: {"Worker": {"replicas": 1, "template": {"spec": {"containers": [container]}}}}},
+        "spec": {
+            **spec,
+            replicas: {"Worker": {"replicas": job.replicas, "template": {"spec": {"containers": [container]}}}},
+        },
         "status": {**status, "completionTime": _moment(ended)},
     }
 
@@ -107,12 +113,13 @@ def _pod(job: PastJob, index: int, began: datetime, ended: datetime, *, lost: bo
     end = {"exitCode": int(failed), "reason": "Error" if failed else "Completed"}
     end |= {"startedAt": _moment(began), "finishedAt": _moment(ended)}
     owner = {"apiVersion": f"{TRAINING}/v1alpha1", "kind": job.kind, "name": job.name, "uid": job.uid}
+    uid = job.pod_uids[index] if job.pod_uids and not lost else ""
     conditions = [{"type": "PodScheduled", "status": "True", "lastTransitionTime": _moment(began)}]
     if lost:
         conditions.append({"type": "DisruptionTarget", "status": "True", "lastTransitionTime": _moment(ended)})
     return {
         "metadata": {
-            **_metadata(job.namespace, f"{job.name}-worker-{index}", began),
+            **_metadata(job.namespace, f"{job.name}-worker-{index}", began, uid),
             "labels": {f"{TRAINING}/replica-type": "worker", f"{TRAINING}/replica-index": str(index)},
             "ownerReferences": [{**owner, "controller": True}],
         },

@@ -137,7 +137,7 @@ def _figures(storage: MinIO, rows: dict[str, tuple[str, int]]) -> dict[str, int]
         said = ("first", "second") if number % EACH_RESTARTED == 0 else ("only",)
         expected |= {(name, restart): f"{name} {word}\n".encode() for restart, word in enumerate(said)}
     keys = storage.keys()
-    found = {_run(key): storage.read(f"s3://{BUCKET}/{key}") for key in keys}
+    found = {_run(key): storage.printed(f"s3://{BUCKET}/{key}") for key in keys}
     return {
         "runs of containers": len(expected),
         "objects": len(keys),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from kubedl.console import history_reader
 from kubedl.console.history_source import opened
 from kubedl.console.server import serve
 from tests.browser.scripts import PICTURES, SCRIPTS
@@ -36,8 +37,9 @@ async def play(world: World, state: str) -> None:
     assert printed.decode().splitlines()[-1:] == ["done"], errors.decode()
 
 
-async def test_a_deleted_job_and_its_cost(tmp_path: Path) -> None:
-    """Wide and narrow, light and dark; nothing of a namespace that Ada may not see."""
+async def test_a_deleted_job_and_its_cost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wide and narrow, light and dark; page by page; nothing of a namespace that Ada may not see."""
+    monkeypatch.setattr(history_reader, "PAGE", 20)
     world = sample_world()
     async with with_history(world, tmp_path, sample_past()):
         await play(world, "full")

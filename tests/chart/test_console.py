@@ -138,6 +138,31 @@ def test_the_history_is_named_by_a_secret(helm: Helm, own: bool) -> None:
     assert 6432 in [one["port"] for one in egress["ports"]]
 
 
+def test_archived_logs_are_read_with_a_key_of_its_own(helm: Helm) -> None:
+    """From the storage of the recorder, whose key may write. Without a key they are not read."""
+    past = {"databaseSecret": "history-reader", "cluster": "prod"}
+    storage = {"endpoint": "https://s3.example:9000", "region": "eu", "bucket": "logs", "caSecret": "s3-ca"}
+    recorder = {"history": {"logs": {**storage, "credentialsSecret": "writer"}}}
+    objects = helm.template(values(history={**past, "logsSecret": "reader"}) | recorder)
+    pod = console(objects, "Deployment")["spec"]["template"]["spec"]
+    [container] = pod["containers"]
+    options = parser().parse_args(container["args"][1:])
+    found = (options.logs_endpoint, options.logs_region, options.logs_ca_file)
+    assert found == ("https://s3.example:9000", "eu", "/etc/kubedl-logs/ca.crt")
+    keys = {one["name"]: one["valueFrom"]["secretKeyRef"] for one in container["env"] if one["name"].startswith("AWS")}
+    assert {name: (ref["name"], ref["key"]) for name, ref in keys.items()} == {
+        "AWS_ACCESS_KEY_ID": ("reader", "access-key"),
+        "AWS_SECRET_ACCESS_KEY": ("reader", "secret-key"),
+        "AWS_SESSION_TOKEN": ("reader", "session-token"),
+    }
+    assert {"name": "logs-ca", "secret": {"secretName": "s3-ca"}} in pod["volumes"]
+    assert "/etc/kubedl-logs" in [one["mountPath"] for one in container["volumeMounts"]]
+    [egress] = console(objects, "NetworkPolicy")["spec"]["egress"]
+    assert 9000 in [one["port"] for one in egress["ports"]]
+    without = console(helm.template(values(history=past) | recorder), "Deployment")["spec"]["template"]["spec"]
+    assert "logs" not in str(without)
+
+
 def test_it_asks_the_prometheus_of_the_operator(helm: Helm) -> None:
     """With the same queries, of which a file is mounted as it is there; and its port is open."""
     mount, source = {"name": "queries", "mountPath": "/etc/queries"}, "http://prometheus.monitoring:9090"
@@ -232,6 +257,7 @@ def test_without_a_prometheus_none_is_asked(helm: Helm) -> None:
         ({"sessionKey": "hidden"}, "sessionKey"),
         ({"history": {"databaseSecret": "history"}}, "console.history.cluster"),
         ({"history": {"database": "postgresql://"}}, "database"),
+        ({"history": {"databaseSecret": "x", "cluster": "c", "logsSecret": "reader"}}, "history.logs.endpoint"),
     ],
 )
 def test_what_cannot_work_is_refused(helm: Helm, settings: dict[str, Any], complaint: str) -> None:

@@ -61,6 +61,7 @@ export interface Condition {
 
 /** A pod of a job. */
 export interface PodRow {
+  readonly uid: string;
   readonly name: string;
   readonly replica: string;
   readonly phase: string;
@@ -698,6 +699,7 @@ export interface PastJobList {
 
 /** A pod of such a job. */
 export interface PastPodRow {
+  readonly uid: string;
   readonly name: string;
   readonly replica: string;
   readonly attempt: number;
@@ -710,6 +712,7 @@ export interface PastPodRow {
   readonly finished: string | null;
   readonly log: string;
   readonly logCut: boolean;
+  readonly logReadable: boolean;
 }
 
 /** An event about the job or one of its pods. */
@@ -755,4 +758,31 @@ export interface PastJobPage {
   readonly events: readonly PastEventRow[];
   readonly receipt: Receipt | null;
   readonly missing: readonly Missing[];
+}
+
+/** A line, of which at most 4,096 characters are sent. */
+export interface LogLineRow {
+  readonly time: string;
+  readonly text: string;
+}
+
+/** Some lines of a log. */
+export interface LogPage {
+  readonly total: number;
+  readonly first: number;
+  readonly lines: readonly LogLineRow[];
+  readonly cut: boolean;
+}
+
+/** A line that has the text of a search. */
+export interface LogHit {
+  readonly line: number;
+  readonly time: string;
+  readonly text: string;
+}
+
+/** The first lines of a log that have a text. */
+export interface LogHits {
+  readonly hits: readonly LogHit[];
+  readonly more: boolean;
 }

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "react";
 import { at } from "../api/base";
 import { problemOf, RequestError } from "../api/request";
 import { pause } from "./health";
-import { type Line, LogLines } from "./log";
+import { type Line, LogLines, MOST_LINES } from "./log";
 
 export interface Followed {
   readonly lines: readonly Line[];
@@ -48,7 +48,7 @@ async function follow(
   while (!signal.aborted) {
     try {
       const since = log.resume();
-      const query = new URLSearchParams(since === "" ? { container, lines: "2000" } : { container, since });
+      const query = new URLSearchParams(since === "" ? { container, lines: `${MOST_LINES}` } : { container, since });
       const answer = await fetch(at(`${path}?${query}`), { signal });
       if (!answer.ok || answer.body === null) throw await problemOf(answer);
       draw("live");

@@ -21,6 +21,27 @@ test("after a cut no line comes twice and none is lost", () => {
   }
 });
 
+test("what the node has rotated away while the connection was cut is a gap", () => {
+  const log = new LogLines();
+  log.push(`${T}1.1Z a\n${T}1.5Z b\n`);
+  log.resume();
+  log.push(`${T}4.2Z x\n${T}4.3Z y\n`);
+  expect(log.lines().map(({ text, number }) => (number === 0 ? "gap" : text))).toEqual(["a", "b", "gap", "x", "y"]);
+  expect(log.lines()[2]?.text).toContain("between 00:00:01 and 00:00:04");
+  log.resume(); // the gap itself is no line that could come again
+  log.push(`${T}4.2Z x\n${T}4.3Z y\n${T}5Z z\n`);
+  expect(texts(log).filter((text) => text.length === 1)).toEqual(["a", "b", "x", "y", "z"]);
+  expect(log.lines().map(({ number }) => number)).toEqual([1, 2, 0, 3, 4, 5]);
+});
+
+test("a cut without a loss is no gap", () => {
+  const log = new LogLines();
+  log.push(`${T}1.1Z a\n${T}1.5Z b\n`);
+  log.resume();
+  log.push(`${T}1.5Z b\n${T}4Z c\n`);
+  expect(texts(log)).toEqual(["a", "b", "c"]);
+});
+
 test("times are compared to the nanosecond", () => {
   expect(compareTimes(`${T}1Z`, `${T}1.000000001Z`)).toBeLessThan(0);
   expect(compareTimes(`${T}1.5Z`, `${T}1.50Z`)).toBe(0);

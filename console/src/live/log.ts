@@ -3,12 +3,14 @@
 export interface Line {
   readonly time: string; // RFC 3339 with nanoseconds; empty if the line has none
   readonly text: string;
+  readonly number: number; // from 1, as lines came; 0 for a gap: what was written between two lines is lost
 }
+type Written = Omit<Line, "number">;
 
 export const MOST_LINES = 50_000;
 
 /** Splits "2026-11-18T00:01:02.000000003Z text" into its parts. */
-export function parseLine(raw: string): Line {
+export function parseLine(raw: string): Written {
   const space = raw.indexOf(" ");
   const time = space < 0 ? raw : raw.slice(0, space);
   return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(time) ? { time, text: space < 0 ? "" : raw.slice(space + 1) } : { time: "", text: raw };
@@ -27,6 +29,8 @@ export class LogLines {
   private list: Line[] = [];
   private repeated = 0; // lines of the last instant that the next request will send again
   private skipUntil = "";
+  private count = 0;
+  private resumed = false; // nothing has come yet of what was sent before the cut
   dropped = 0;
 
   /** Text as it arrives, cut anywhere. Returns whether there are new lines. */
@@ -45,30 +49,46 @@ export class LogLines {
   /** What to ask for after a cut: the time of the last line. The server rounds it down to a second. */
   resume(): string {
     this.rest = "";
-    const last = this.list.at(-1)?.time ?? "";
+    const last = this.lastTime();
     this.skipUntil = last;
+    this.resumed = last !== "";
     this.repeated = this.list.filter((line) => line.time === last).length;
     return last;
+  }
+
+  private lastTime(): string {
+    return this.list.findLast(({ time }) => time !== "")?.time ?? "";
   }
 
   lines(): readonly Line[] {
     return this.list;
   }
 
-  private add(line: Line): boolean {
+  private add(line: Written): boolean {
     if (this.skipUntil !== "" && line.time !== "") {
       const order = compareTimes(line.time, this.skipUntil);
-      if (order < 0) return false;
+      if (order < 0) {
+        this.resumed = false;
+        return false;
+      }
       if (order === 0 && this.repeated > 0) {
         this.repeated -= 1;
+        this.resumed = false;
         return false;
       }
       if (order > 0) this.skipUntil = "";
+      // Not even the last line that was sent is there.
+      if (this.resumed) this.list.push({ time: "", text: lost(this.lastTime(), line.time), number: 0 });
+      this.resumed = false;
     }
-    this.list.push(line);
+    this.count += 1;
+    this.list.push({ ...line, number: this.count });
     return true;
   }
 }
+
+const lost = (from: string, to: string): string =>
+  `Lines between ${from.slice(11, 19)} and ${to.slice(11, 19)} may be missing: the node has rotated this log, or restarted its container.`;
 
 /** Compares times to the nanosecond; fractions have any number of digits, and trailing zeros are left out. */
 export function compareTimes(a: string, b: string): number {

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { JobRow } from "../api/wire";
+import { inOrder } from "../text/filter";
 import { positionOf, Rows } from "./rows";
 
 const row = (uid: string, state = "Running"): JobRow => ({
@@ -27,6 +28,23 @@ test("a person who may see no job does not know that there is none", () => {
   expect(rows.seesNothing).toBe(false);
   rows.replace(list("e-3-v"));
   expect(rows.seesNothing).toBe(false);
+});
+
+test("the list is in order after every frame", () => {
+  const states = ["Queuing", "Running", "Failed", "Succeeded"];
+  const rows = new Rows();
+  const wanted = new Map(Array.from({ length: 60 }, (_, number) => [`j${number}`, row(`j${number}`, states[number % 4])]));
+  rows.replace(list("e-0-v", ...wanted.values()));
+  let seed = 1;
+  const dice = (sides: number): number => (seed = (seed * 48271) % 2147483647) % sides;
+  for (let frame = 1; frame <= 200; frame += 1) {
+    const changed = Array.from({ length: 1 + dice(5) }, () => row(`j${dice(90)}`, states[dice(4)]));
+    const gone = [`j${dice(90)}`].filter((uid) => changed.every((one) => one.uid !== uid));
+    for (const one of changed) wanted.set(one.uid, one);
+    for (const uid of gone) wanted.delete(uid);
+    rows.apply({ rows: changed, gone, touched: [] }, `e-${frame}-v`);
+    expect(rows.all()).toEqual(inOrder([...wanted.values()]));
+  }
 });
 
 test("a frame that is older than the list changes nothing", () => {

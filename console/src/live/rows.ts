@@ -1,5 +1,6 @@
-// The list of jobs outside of React: frames change it, and only what shows a changed row is drawn again.
+// The list of jobs outside of React, always in order: frames change it, and only what shows a changed row is drawn again.
 import type { Frame, JobList, JobRow } from "../api/wire";
+import { inOrder } from "../text/filter";
 
 type Listener = () => void;
 
@@ -32,16 +33,17 @@ export class Rows {
     this.listedAt = positionOf(fresh.cursor);
     const again = this.loaded;
     this.loaded = true;
-    this.publish();
+    this.publish([...this.byUid.values()]);
     if (again) for (const listener of this.listedListeners) listener();
   }
 
   /** Apply changes; those that the list has already are skipped. */
   apply(frame: Frame, cursor: string): void {
     if (positionOf(cursor) <= this.listedAt) return;
+    const added = new Map(frame.rows.filter(({ uid }) => !this.byUid.has(uid)).map((row) => [row.uid, row]));
     for (const row of frame.rows) this.byUid.set(row.uid, row);
     for (const uid of frame.gone) this.byUid.delete(uid);
-    if (frame.rows.length > 0 || frame.gone.length > 0) this.publish();
+    if (frame.rows.length > 0 || frame.gone.length > 0) this.publish(this.newest([...this.list, ...added.values()]));
     const uids = new Set([...frame.touched, ...frame.gone, ...frame.rows.map((row) => row.uid)]);
     for (const listener of this.touchedListeners) listener(uids);
   }
@@ -50,7 +52,7 @@ export class Rows {
     this.byUid = new Map();
     this.loaded = false;
     this.listedAt = -1;
-    this.publish();
+    this.publish([]);
   }
 
   all = (): readonly JobRow[] => this.list;
@@ -71,8 +73,19 @@ export class Rows {
     return () => this.listedListeners.delete(listener);
   }
 
-  private publish(): void {
-    this.list = [...this.byUid.values()];
+  /** The rows as they are now, without those that are gone. */
+  private newest(rows: readonly JobRow[]): JobRow[] {
+    const found: JobRow[] = [];
+    for (const { uid } of rows) {
+      const row = this.byUid.get(uid);
+      if (row !== undefined) found.push(row);
+    }
+    return found;
+  }
+
+  /** What is almost in order, as the list was before a frame, is sorted in one pass. */
+  private publish(rows: readonly JobRow[]): void {
+    this.list = inOrder(rows);
     for (const listener of this.listeners) listener();
   }
 }

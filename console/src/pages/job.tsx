@@ -16,6 +16,7 @@ import { Notice, Trouble } from "../parts/trouble";
 import { useWhy, Why } from "../parts/why";
 import { useNow } from "../session";
 import { elapsed, figure, moment } from "../text/format";
+import { placeOf } from "../text/log-place";
 import { endWords, percentDone } from "../text/progress";
 import { look } from "../text/states";
 
@@ -89,7 +90,15 @@ export function Job() {
         />
         <div {...panelOf(tab)}>
           {tab === "log" ? (
-            <Pods page={data} chosen={pod} first={why.data?.pod ?? ""} choose={(next) => void navigate({ search: (before) => ({ ...before, pod: next }), replace: true })} />
+            <Pods
+              page={data}
+              chosen={pod}
+              first={why.data?.pod ?? ""}
+              choose={(next) => void navigate({ search: (before) => ({ ...before, pod: next }), replace: true })}
+              link={(of, line, at) =>
+                void navigate({ to: "/jobs/$namespace/$kind/$name/$uid", params: { namespace, kind, name, uid: data.job.uid }, search: placeOf(of, line, at) })
+              }
+            />
           ) : tab === "conditions" ? (
             <Conditions rows={data.conditions} now={now} />
           ) : tab === "changes" ? (
@@ -136,7 +145,15 @@ function progressOf(job: JobRow, now: number): { readonly title: string; readonl
   return { title, value: percentDone(job.progress), more: endWords(job, now) };
 }
 
-function Pods({ page, chosen, first, choose }: { page: JobPage; chosen: string | undefined; first: string; choose: (pod: string) => void }) {
+interface PodsProps {
+  readonly page: JobPage;
+  readonly chosen: string | undefined;
+  readonly first: string; // that failed first, once it is known
+  readonly choose: (pod: string) => void;
+  readonly link: (pod: string, line: number, at: string) => void; // to the address of a line, by uids
+}
+
+function Pods({ page, chosen, first, choose, link }: PodsProps) {
   const denied = page.missing.find((right) => right.resource === "pods");
   if (denied !== undefined) return <Denied right={denied} what="Pods and logs are" />;
   const shown = page.pods.find((pod) => pod.name === chosen) ?? page.pods.find((pod) => pod.name === first) ?? firstFailed(page.pods) ?? page.pods[0];
@@ -158,7 +175,7 @@ function Pods({ page, chosen, first, choose }: { page: JobPage; chosen: string |
           </button>
         ))}
       </div>
-      <LogView key={shown.name} job={page.job} pod={shown} />
+      <LogView key={shown.name} job={page.job} pod={shown} choose={(line, at) => link(shown.uid, line, at)} />
     </div>
   );
 }

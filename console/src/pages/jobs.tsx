@@ -1,20 +1,20 @@
-import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useDeferredValue, useMemo, useRef, useSyncExternalStore } from "react";
+import { useDeferredValue, useLayoutEffect, useMemo, useRef, useSyncExternalStore } from "react";
 import type { JobRow, Session } from "../api/wire";
 import { DeletedJobs } from "../parts/deleted-jobs";
 import { Icon } from "../parts/icon";
-import { Ready } from "../parts/ready";
+import { Row } from "../parts/job-row";
 import { Skeleton } from "../parts/skeleton";
-import { State } from "../parts/state";
 import { panelOf, Tabs } from "../parts/tabs";
 import { Notice, Trouble } from "../parts/trouble";
 import { live, rows as store, useHeard, useNow, useRows, useSession } from "../session";
-import { DELETED, inOrder, inView, matcher, type View, VIEWS } from "../text/filter";
-import { elapsed, figure, hiddenWords, moment } from "../text/format";
-import { progressWords } from "../text/progress";
+import { countsOf, DELETED, inView, matcher, type View, VIEWS } from "../text/filter";
+import { figure, hiddenWords } from "../text/format";
 
 const TABS: readonly { readonly id: View; readonly title: string }[] = [...VIEWS, { id: DELETED, title: "Deleted" }];
+
+const SLOTS = 256; // more rows than are ever drawn at a time
 
 const narrow = window.matchMedia("(max-width: 820px)");
 const onNarrow = (listener: () => void): (() => void) => {
@@ -23,19 +23,16 @@ const onNarrow = (listener: () => void): (() => void) => {
 };
 
 export function Jobs() {
-  const { view = "all", q = "" } = useSearch({ from: "/jobs" });
+  const { view = "all", q = "", after = "" } = useSearch({ from: "/jobs" });
   const navigate = useNavigate({ from: "/jobs" });
   const session = useSession().data as Session;
   const all = useRows();
   useHeard(); // an error of the stream is shown here too
   const query = useDeferredValue(q);
-  const counts = useMemo(
-    () => Object.fromEntries(VIEWS.map(({ id }) => [id, all.filter((row) => inView(id, row, session.user)).length])),
-    [all, session.user],
-  );
+  const counts = useMemo(() => countsOf(all, session.user), [all, session.user]);
   const shown = useMemo(() => {
     const matches = matcher(query);
-    return inOrder(all.filter((row) => view !== DELETED && inView(view, row, session.user) && matches(row)));
+    return all.filter((row) => view !== DELETED && inView(view, row, session.user) && matches(row));
   }, [all, view, query, session.user]);
   const counted = store.loaded && !store.seesNothing;
   const search = (next: { view?: typeof view; q?: string }): void =>
@@ -59,7 +56,7 @@ export function Jobs() {
       </label>
       <div {...panelOf(view)}>
         {view === DELETED ? (
-          <DeletedJobs q={q} clear={() => search({ q: "" })} />
+          <DeletedJobs q={q} after={after} clear={() => search({ q: "" })} />
         ) : store.loaded ? (
           <Table rows={shown} any={all.length > 0} clear={() => search({ view: "all", q: "" })} />
         ) : live.failure !== null ? (
@@ -84,7 +81,13 @@ function Table({ rows, any, clear }: { rows: readonly JobRow[]; any: boolean; cl
     getScrollElement: () => port.current,
     estimateSize: () => height,
     getItemKey: (index) => rows[index]?.uid ?? index,
-    overscan: 12,
+    overscan: 4,
+  });
+  const focused = useRef<string | undefined>(undefined);
+  // Elements are used again for other rows, and the focus must not go with them: Enter would open another job.
+  useLayoutEffect(() => {
+    const row = document.activeElement?.closest<HTMLElement>(".vrow");
+    if (row && row.dataset["uid"] !== focused.current) port.current?.focus({ preventScroll: true });
   });
   const items = virtual.getVirtualItems();
   const foot = (
@@ -110,69 +113,24 @@ function Table({ rows, any, clear }: { rows: readonly JobRow[]; any: boolean; cl
             </span>
           ))}
         </div>
-        <div className="vport" ref={port} role="rowgroup" tabIndex={0} aria-label="Rows">
+        <div
+          className="vport"
+          ref={port}
+          role="rowgroup"
+          tabIndex={0}
+          aria-label="Rows"
+          onFocus={(event) => (focused.current = event.target.closest<HTMLElement>(".vrow")?.dataset["uid"])}
+        >
           <div className="vspace" style={{ height: rows.length * height }}>
             {items.map((item) => {
               const row = rows[item.index];
-              return row === undefined ? null : (
-                <div
-                  className={row.message === "" && progressWords(row, now) === null ? "vrow vgrid" : "vrow vgrid has-why"}
-                  role="row"
-                  aria-rowindex={item.index + 2}
-                  key={item.key}
-                  style={{ transform: `translateY(${item.index * height}px)` }}
-                >
-                  <Cells row={row} now={now} />
-                </div>
-              );
+              return row === undefined ? null : <Row key={item.index % SLOTS} row={row} index={item.index} top={item.index * height} now={now} />;
             })}
           </div>
         </div>
       </div>
       {foot}
     </div>
-  );
-}
-
-function Cells({ row, now }: { row: JobRow; now: number }) {
-  const since = row.started ?? row.created;
-  const said = progressWords(row, now) ?? row.message;
-  return (
-    <>
-      <span role="cell" className="c-state">
-        <State state={row.state} plain />
-      </span>
-      <span role="cell" className="c-name cut" title={`${row.namespace}/${row.name}`}>
-        <Link
-          to="/jobs/$namespace/$kind/$name"
-          params={{ namespace: row.namespace, kind: row.kind.toLowerCase(), name: row.name }}
-        >
-          <b>{row.name}</b>
-        </Link>{" "}
-        <span className="dimmer">{row.namespace}</span>
-      </span>
-      <span role="cell" className="c-kind dim cut" title={row.kind}>
-        {row.kind.replace(/Job$/, "")}
-      </span>
-      <span role="cell" className="c-user cut" title={row.user === "" ? undefined : `${row.user}, as the job states`}>
-        {row.user || "–"}
-      </span>
-      <span role="cell" className="c-gpus right">
-        {row.gpus === 0 ? "–" : figure(row.gpus)}
-      </span>
-      <span role="cell" className="c-ready">
-        <Ready text={row.ready} />
-      </span>
-      <span className="c-facts cut" aria-hidden="true">
-        {[row.namespace, row.user, row.gpus === 0 ? "" : `${figure(row.gpus)} GPUs`].filter((part) => part !== "").join(" · ")}
-      </span>
-      <span role="cell" className="c-why dim cut" title={said || undefined}>
-        {said || "–"}
-      </span>
-      <span role="cell" className="c-time right dim" title={since === null ? undefined : moment(since, now)}>
-        {elapsed(row, now)}
-      </span>
-    </>
   );
 }
 

@@ -1,9 +1,10 @@
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import { forbids, get } from "../api/request";
 import type { PastJobList, PastJobRow } from "../api/wire";
 import { useNow } from "../session";
+import { DELETED } from "../text/filter";
 import { elapsed, figure, moment } from "../text/format";
 import { pastQuestion } from "../text/past";
 import { HiddenPast, NoHistory } from "./no-history";
@@ -24,20 +25,22 @@ function useSettled(value: string): string {
   return settled;
 }
 
-/** Jobs that were deleted, newest first, page by page. */
-export function DeletedJobs({ q, clear }: { q: string; clear: () => void }) {
+/** Jobs that were deleted, newest first. One page is in memory, and its place is in the address: `after`. */
+export function DeletedJobs({ q, after, clear }: { q: string; after: string; clear: () => void }) {
   const line = useSettled(q);
   const question = pastQuestion(line);
   const asked = "parameters" in question ? question.parameters : {};
-  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery({
-    queryKey: ["history", asked],
-    queryFn: ({ pageParam, signal }) => get<PastJobList>(`/api/v1/history/jobs?${new URLSearchParams({ ...asked, after: pageParam }).toString()}`, signal),
-    initialPageParam: "",
-    getNextPageParam: (last) => last.next || undefined,
+  const { data, error, refetch, isPlaceholderData } = useQuery({
+    queryKey: ["history", asked, after],
+    queryFn: ({ signal }) => get<PastJobList>(`/api/v1/history/jobs?${new URLSearchParams({ ...asked, after }).toString()}`, signal),
     enabled: "parameters" in question,
+    placeholderData: keepPreviousData,
     staleTime: FRESH,
     retry: false, // a database that is down is said at once
   });
+  useEffect(() => {
+    if (!isPlaceholderData) window.scrollTo(0, 0); // a page is read from its top
+  }, [after, isPlaceholderData]);
   if ("problem" in question)
     return (
       <div className="card">
@@ -46,22 +49,26 @@ export function DeletedJobs({ q, clear }: { q: string; clear: () => void }) {
     );
   const trouble = error === null ? null : <Trouble error={error} retry={() => void refetch()} />;
   if (data === undefined || forbids(error)) return <div className="card">{trouble ?? <Skeleton />}</div>;
-  if (data.pages.some(({ installed }) => !installed)) return <NoHistory />;
-  const rows = data.pages.flatMap((page) => page.rows);
-  const hidden = data.pages[0]?.hiddenNamespaces ?? 0;
+  if (!data.installed) return <NoHistory />;
+  const search = { view: DELETED, ...(q === "" ? {} : { q }) } as const;
   return (
-    <section className="card" aria-label="Deleted jobs">
+    <section className="card" aria-label="Deleted jobs" aria-busy={isPlaceholderData}>
       {trouble}
-      {rows.length === 0 ? <Empty line={line} more={hasNextPage} clear={clear} /> : <Table rows={rows} />}
+      {data.rows.length === 0 ? <Empty line={line} more={data.next !== ""} clear={clear} /> : <Table rows={data.rows} />}
       <footer className="tablefoot">
-        {rows.length === 0 && hidden > 0 ? null : <span>{figure(rows.length)} from the history</span>}
-        <HiddenPast namespaces={hidden} />
+        {data.rows.length === 0 && data.hiddenNamespaces > 0 ? null : <span>{figure(data.rows.length)} from the history</span>}
+        <HiddenPast namespaces={data.hiddenNamespaces} />
         <span className="grow" />
-        {hasNextPage ? (
-          <button className="button" disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-            Show older
-          </button>
-        ) : null}
+        {after === "" ? null : (
+          <Link to="/jobs" search={search}>
+            Newest
+          </Link>
+        )}
+        {data.next === "" ? null : (
+          <Link to="/jobs" search={{ ...search, after: data.next }}>
+            Older
+          </Link>
+        )}
       </footer>
     </section>
   );
@@ -71,7 +78,7 @@ function Empty({ line, more, clear }: { line: string; more: boolean; clear: () =
   if (more)
     return (
       <Notice icon="info" title="None of the newest deleted jobs match.">
-        <p>A text is searched in 2,000 jobs at a time. Show older ones to go on.</p>
+        <p>A text is searched in 2,000 jobs at a time. Go on with older ones.</p>
       </Notice>
     );
   return line === "" ? (

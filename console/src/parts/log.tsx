@@ -3,22 +3,32 @@ import { useEffect, useRef, useState } from "react";
 import { jobPath } from "../api/request";
 import type { JobRow, PodRow } from "../api/wire";
 import { useLog } from "../live/follow";
-import { inPlaceOfLines, plain } from "../live/log";
+import { inPlaceOfLines, type Line } from "../live/log";
+import { LINE } from "../live/log-window";
 import { figure } from "../text/format";
 import { Icon } from "./icon";
+import { LineField } from "./line-field";
+import { LogLine } from "./log-line";
+import type { LinePlace } from "./stored-log";
 import { Trouble } from "./trouble";
 
 const ENDED = new Set(["Succeeded", "Failed"]);
 const WORDS = { reading: "reading", live: "live", ended: "ended", cut: "disconnected, trying again" };
-const LINE = 18;
 
-/** The log of one container, followed while it is written. */
-export function LogView({ job, pod }: { job: JobRow; pod: PodRow }) {
-  const [chosen, setChosen] = useState("");
-  const container = pod.containers.includes(chosen) ? chosen : (pod.containers[0] ?? "");
+interface Props {
+  readonly job: JobRow;
+  readonly pod: PodRow;
+  readonly place?: LinePlace | null;
+  readonly choose: (line: number, time: string) => void;
+}
+
+/** The log of one container, followed while it is written, unless a line of it was chosen. */
+export function LogView({ job, pod, place = null, choose }: Props) {
+  const [picked, setPicked] = useState("");
+  const container = pod.containers.includes(picked) ? picked : (pod.containers[0] ?? "");
   const path = `${jobPath(job.namespace, job.kind, job.name)}/logs/${encodeURIComponent(pod.name)}`;
   const log = useLog(path, container, !ENDED.has(pod.phase));
-  const [following, setFollowing] = useState(true);
+  const [following, setFollowing] = useState(place === null);
   const [query, setQuery] = useState("");
   const port = useRef<HTMLDivElement>(null);
   const wanted = query.toLowerCase();
@@ -32,9 +42,24 @@ export function LogView({ job, pod }: { job: JobRow; pod: PodRow }) {
   useEffect(() => {
     if (following && lines.length > 0) rows.scrollToIndex(lines.length - 1, { align: "end" });
   }, [following, lines.length, rows]);
+  const chosen = place === null ? -1 : indexOf(log.lines, place);
+  useEffect(() => {
+    if (chosen < 0) return;
+    setFollowing(false);
+    rows.scrollToIndex(chosen, { align: "center" });
+  }, [chosen, rows]);
   const scrolled = (): void => {
     const element = port.current;
     if (element !== null) setFollowing(element.scrollHeight - element.scrollTop - element.clientHeight < 3 * LINE);
+  };
+  const gap = lines.findLastIndex(({ number }) => number === 0);
+  const show = (index: number): void => {
+    setFollowing(false);
+    rows.scrollToIndex(index, { align: "center" });
+  };
+  const go = (number: number): void => {
+    setQuery("");
+    choose(number, log.lines.find((line) => line.number === number)?.time ?? "");
   };
   return (
     <div className="log">
@@ -44,8 +69,9 @@ export function LogView({ job, pod }: { job: JobRow; pod: PodRow }) {
           <span className="sr">Search the log</span>
           <input type="search" placeholder="Search these lines" value={query} onChange={(event) => setQuery(event.target.value)} />
         </label>
+        <LineField total={log.lines.at(-1)?.number ?? 0} go={go} />
         {pod.containers.length > 1 ? (
-          <select className="button" aria-label="Container" value={container} onChange={(event) => setChosen(event.target.value)}>
+          <select className="button" aria-label="Container" value={container} onChange={(event) => setPicked(event.target.value)}>
             {pod.containers.map((name) => (
               <option key={name}>{name}</option>
             ))}
@@ -64,15 +90,11 @@ export function LogView({ job, pod }: { job: JobRow; pod: PodRow }) {
             <p className="empty">{wanted === "" ? "Nothing was printed yet." : "No line has this text."}</p>
           ) : null}
           <div className="lines" style={{ height: rows.getTotalSize() }}>
-            {rows.getVirtualItems().map((item) => {
-              const line = lines[item.index];
-              return line === undefined ? null : (
-                <div className="line" key={item.key} style={{ transform: `translateY(${item.start}px)` }}>
-                  <span className="number">{figure(log.dropped + item.index + 1)}</span>
-                  <time title={line.time}>{line.time.slice(11, 23)}</time>
-                  <span className={`text${level(line.text)}`}>{plain(line.text)}</span>
-                </div>
-              );
+            {rows.getVirtualItems().map(({ index, key, start }) => {
+              const line = lines[index];
+              if (line === undefined) return null;
+              const { number, time, text } = line;
+              return <LogLine key={key} number={number} time={time} text={text} top={start} chosen={line === log.lines[chosen]} choose={choose} />;
             })}
           </div>
         </div>
@@ -82,6 +104,12 @@ export function LogView({ job, pod }: { job: JobRow; pod: PodRow }) {
           {figure(lines.length)} {lines.length === 1 ? "line" : "lines"}
           {log.dropped > 0 ? `, ${figure(log.dropped)} older ones left out` : ""}
         </span>
+        {place !== null && chosen < 0 && log.lines.length > 0 ? <span>Line {figure(place.line)} is not in what the node still has.</span> : null}
+        {gap < 0 ? null : (
+          <button className="linklike gap" onClick={() => show(gap)}>
+            Lines may be missing
+          </button>
+        )}
         <span className={`livebox ${log.state === "live" ? "tone-dot-ok" : "tone-dot-off"}`}>
           <span className="dot" />
           {WORDS[log.state]}
@@ -91,7 +119,9 @@ export function LogView({ job, pod }: { job: JobRow; pod: PodRow }) {
   );
 }
 
-function level(text: string): string {
-  if (/\b(error|fatal|exception|traceback|killed)\b/i.test(text)) return " error";
-  return /\bwarn(ing)?\b/i.test(text) ? " warning" : "";
+/** Where a line is: the number counts unless another line is of the time that was asked for. */
+function indexOf(lines: readonly Line[], { line, at }: LinePlace): number {
+  const byTime = at === "" ? -1 : lines.findIndex(({ time }) => time === at);
+  const byNumber = lines.findIndex(({ number }) => number === line);
+  return byTime >= 0 && lines[byNumber]?.time !== at ? byTime : byNumber;
 }

@@ -39,6 +39,13 @@ export function inView(view: LiveView, row: JobRow, user: string): boolean {
   }
 }
 
+/** How many jobs each view has. */
+export function countsOf(rows: readonly JobRow[], user: string): Readonly<Record<LiveView, number>> {
+  const counts: Record<LiveView, number> = { mine: 0, waiting: 0, running: 0, failed: 0, all: rows.length };
+  for (const row of rows) for (const id of ["mine", "waiting", "running", "failed"] as const) if (inView(id, row, user)) counts[id] += 1;
+  return counts;
+}
+
 /** A test for rows. A token of an unknown field is an ordinary word, so nothing that is typed is an error. */
 export function matcher(query: string): (row: JobRow) => boolean {
   const tests = query

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { JobRow } from "../api/wire";
-import { inOrder, inView, matcher } from "./filter";
+import { countsOf, inOrder, inView, matcher, VIEWS } from "./filter";
 import { duration, elapsed, moment, readiness } from "./format";
 import { hasEnded, STATES } from "./states";
 
@@ -58,4 +58,11 @@ test("what needs a person comes first, then the newest", () => {
 test("a job that may still change has not ended: why it waits is asked again", () => {
   expect(STATES.filter(hasEnded)).toEqual(["Failed", "Succeeded", "Deleted", "Lost"]);
   expect(hasEnded("")).toBe(false);
+});
+
+test("each view is counted as it is shown", () => {
+  const rows = ["Queuing", "Running", "Failed", "Running", "Succeeded"].map((state, number) => row({ state, uid: `${number}`, user: number < 2 ? "ada" : "" }));
+  const counts = countsOf(rows, "ada");
+  for (const { id } of VIEWS) expect(counts[id]).toBe(rows.filter((one) => inView(id, one, "ada")).length);
+  expect(counts).toEqual({ mine: 2, waiting: 1, running: 2, failed: 1, all: 5 });
 });

@@ -19,6 +19,7 @@ from kubedl.console.shared_answers import SharedAnswers
 from kubedl.history.queries.answers import (
     JobDetail,
     JobPage,
+    JobSummary,
     ReceiptLineRecord,
     ReceiptRecord,
     SpendRow,
@@ -26,7 +27,7 @@ from kubedl.history.queries.answers import (
     WasteRow,
 )
 from kubedl.history.queries.cursor import InvalidCursorError
-from kubedl.history.queries.jobs import JobFilter, get_job, list_jobs
+from kubedl.history.queries.jobs import JobFilter, get_job, get_summary, list_jobs
 from kubedl.history.queries.lineage import trained
 from kubedl.history.queries.logs import LogRecord, list_logs
 from kubedl.history.queries.places import kinds_of_jobs, namespaces_of_jobs, places_of_receipts
@@ -55,6 +56,14 @@ class PastJob:
     logs: Sequence[LogRecord]
     receipt: ReceiptRecord | None
     lines: Sequence[ReceiptLineRecord]
+
+
+@dataclass(frozen=True)
+class JobLogs:
+    """Where the logs of a job's pods are."""
+
+    name: str
+    logs: Sequence[LogRecord]
 
 
 @dataclass(frozen=True)
@@ -120,7 +129,7 @@ class HistoryReader:
         """Return one job; None also for one that may not be seen."""
         async with self._connection() as connection:
             detail = await get_job(connection, self.cluster, uid)
-            if detail is None or not self._is_allowed(allowed, detail):
+            if detail is None or not self._is_allowed(allowed, detail.job):
                 return None
             return PastJob(
                 detail,
@@ -128,6 +137,14 @@ class HistoryReader:
                 await get_receipt(connection, self.cluster, uid),
                 await receipt_parts(connection, self.cluster, uid),
             )
+
+    async def logs(self, allowed: Allowed, uid: str) -> JobLogs | None:
+        """Return where the logs of a job are; None also for one that may not be seen."""
+        async with self._connection() as connection:
+            found = await get_summary(connection, self.cluster, uid)
+            if found is None or not self._is_allowed(allowed, found):
+                return None
+            return JobLogs(found.name, await list_logs(connection, self.cluster, uid, found.created))
 
     async def waits(
         self, allowed: Allowed, namespace: str, queue: str, gpus: tuple[int, int], since: datetime
@@ -173,10 +190,10 @@ class HistoryReader:
             }
             return Spent(found, await waste(connection, self.cluster, *days, names, scope))
 
-    def _is_allowed(self, allowed: Allowed, detail: JobDetail) -> bool:
-        names = allowed.get(detail.job.kind, frozenset())
-        within = not self.only or detail.job.namespace == self.only
-        return within and (names is None or detail.job.namespace in names)
+    def _is_allowed(self, allowed: Allowed, job: JobSummary) -> bool:
+        names = allowed.get(job.kind, frozenset())
+        within = not self.only or job.namespace == self.only
+        return within and (names is None or job.namespace in names)
 
     def _within(self, names: Sequence[str] | set[str]) -> frozenset[str]:
         return frozenset(names) & {self.only} if self.only else frozenset(names)

@@ -6,7 +6,7 @@ The packages of the history are an extra of the product: they are loaded if a da
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,6 +14,7 @@ import structlog
 
 from kubedl.client.history_database import CLUSTER, DATABASE, DEFAULT_CLUSTER
 from kubedl.console.problems import RefusalError
+from kubedl.console.stored_logs import StoredLogs
 
 if TYPE_CHECKING:
     from kubedl.console.history_reader import HistoryReader
@@ -43,10 +44,11 @@ class Wanted(NamedTuple):
 
 @dataclass(frozen=True)
 class History:
-    """A database, none, or one that is named and cannot be asked."""
+    """A database, none, or one that is named and cannot be asked; and the storage of the logs that it names."""
 
     reader: "HistoryReader | None" = None
     problem: str = ""
+    logs: StoredLogs = field(default_factory=StoredLogs)
 
     @property
     def installed(self) -> bool:
@@ -67,7 +69,7 @@ NO_HISTORY = History()
 
 
 @asynccontextmanager
-async def opened(cluster: str, only: str) -> AsyncIterator[History]:
+async def opened(cluster: str, only: str, logs: StoredLogs | None = None) -> AsyncIterator[History]:
     """Yield the history whose address is in the environment; `only` limits it to one namespace.
 
     Whatever is wrong with it, the console runs: the pages that need it say so.
@@ -89,6 +91,7 @@ async def opened(cluster: str, only: str) -> AsyncIterator[History]:
         yield History(problem="the address of its database is not valid")
         return
     try:
-        yield History(HistoryReader(engine, cluster or os.environ.get(CLUSTER) or DEFAULT_CLUSTER, only))
+        reader = HistoryReader(engine, cluster or os.environ.get(CLUSTER) or DEFAULT_CLUSTER, only)
+        yield History(reader, logs=logs or StoredLogs())
     finally:
         await engine.dispose()

@@ -15,7 +15,7 @@ from kubedl.kube.types.core import PODS
 from kubedl.kube.types.meta import ObjectKey
 
 SILENCE = 4 * 3600.0  # seconds; a training program may be quiet for long, and the browser ends the request
-MOST_LINES = 5_000
+MOST_LINES = 50_000  # as many as a browser keeps
 _TIME = BoundedPattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?Z", 30)
 
 

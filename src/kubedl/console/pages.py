@@ -20,6 +20,7 @@ from kubedl.console.holder_pages import HolderPages
 from kubedl.console.kinds import PODS, ShownPod, job_resources
 from kubedl.console.lineage_pages import LineagePages
 from kubedl.console.listing import Listing
+from kubedl.console.log_pages import LogPages
 from kubedl.console.measuring import Measuring, nobody
 from kubedl.console.metric_pages import MetricPages
 from kubedl.console.model_pages import ModelPages
@@ -100,6 +101,11 @@ class Pages:
     def of_past(self) -> PastPages:
         """Return the answers about jobs that were deleted."""
         return PastPages(self.history, self.rights)
+
+    @property
+    def of_logs(self) -> LogPages:
+        """Return the answers about logs of the archive."""
+        return LogPages(self.history, self.rights)
 
     @property
     def of_costs(self) -> CostPages:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from kubedl.console.history_rights import HistoryRights, kind_named, resource_names
 from kubedl.console.history_source import History, Wanted
 from kubedl.console.kinds import PODS
+from kubedl.console.log_pages import LogPages
 from kubedl.console.people import Caller
 from kubedl.console.problems import forbidden, no_such_job
 from kubedl.console.rights import Rights
@@ -67,11 +68,12 @@ class PastPages:
             raise no_such_job(key.namespace, kind, key.name)
         sees_pods = await self.rights.list_in(caller, PODS.name, key.namespace)
         sees_events = await self.rights.list_in(caller, EVENTS.name, key.namespace)
+        readable = await LogPages(self.history, self.rights).can_read(caller, key.namespace)
         hidden = [name for name, seen in ((PODS.name, sees_pods), (EVENTS.name, sees_events)) if not seen]
         return PastJobPage(
             job=_row(found.detail.job),
             message=_message(found),
-            pods=_pods(found) if sees_pods else (),
+            pods=_pods(found, readable=readable) if sees_pods else (),
             events=_events(found, of_pods=sees_pods) if sees_events else (),
             receipt=_receipt(found.receipt, found.lines) if found.receipt is not None else None,
             missing=[Missing(verb="list", resource=name, namespace=key.namespace) for name in hidden],
@@ -105,13 +107,14 @@ def _message(found: "PastJob") -> str:
     return message if isinstance(message, str) else ""
 
 
-def _pods(found: "PastJob") -> list[PastPodRow]:
+def _pods(found: "PastJob", *, readable: bool) -> list[PastPodRow]:
     logs = {one.uid: one for one in found.logs}
     rows = []
     for pod in found.detail.pods:
         log = logs.get(pod.uid)
         rows.append(
             PastPodRow(
+                uid=pod.uid,
                 name=pod.name,
                 replica=f"{pod.role.lower()}-{pod.replica_index}",
                 attempt=pod.attempt,
@@ -124,6 +127,7 @@ def _pods(found: "PastJob") -> list[PastPodRow]:
                 finished=pod.finished,
                 log=(log.log_location or "") if log is not None else "",
                 log_cut=bool(log is not None and log.log_cut),
+                log_readable=readable and log is not None and bool(log.log_location),
             )
         )
     return rows

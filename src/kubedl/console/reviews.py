@@ -118,10 +118,12 @@ async def who_am_i(client: Client) -> Person:
 
 
 def _attributes(question: Question) -> dict[str, str]:
+    resource, _, part = question.resource.partition("/")
     return {
         "verb": question.verb,
         "group": question.group,
-        "resource": question.resource,
+        "resource": resource,
+        "subresource": part,
         "namespace": question.namespace,
     }
 

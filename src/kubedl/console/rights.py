@@ -25,7 +25,7 @@ class Question(NamedTuple):
 
     verb: str
     group: str
-    resource: str
+    resource: str  # pods, or pods/log
     namespace: str
 
 

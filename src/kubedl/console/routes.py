@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from aiohttp import web
 
 from kubedl.console.history_source import Wanted
+from kubedl.console.log_pages import ArchivedRun
 from kubedl.console.pages import Pages
 from kubedl.console.people import Caller
 from kubedl.console.wire_base import Wire
@@ -41,6 +42,21 @@ def _wanted(request: web.Request) -> Wanted:
 
 def _past_job(pages: Pages, caller: Caller, request: web.Request) -> Awaitable[Wire]:
     return pages.of_past.job(caller, request.match_info["kind"], key_of(request), _plain(request.match_info["uid"]))
+
+
+def _run(request: web.Request) -> ArchivedRun:
+    uid, pod = _plain(request.match_info["uid"]), _plain(request.match_info["pod"])
+    return ArchivedRun(request.match_info["kind"], key_of(request), uid, pod)
+
+
+def _number(request: web.Request, name: str, default: int) -> int:
+    text = request.query.get(name, "")
+    return max(1, int(text)) if text.isdecimal() and len(text) < 10 else default
+
+
+def _log_lines(pages: Pages, caller: Caller, request: web.Request) -> Awaitable[Wire]:
+    first, count = _number(request, "first", 1), _number(request, "count", 500)
+    return pages.of_logs.lines(caller, _run(request), first, count, _text(request, "at"))
 
 
 ROUTES: Mapping[str, Answer] = {
@@ -81,4 +97,8 @@ ROUTES: Mapping[str, Answer] = {
         caller, _wanted(request), _text(request, "after")
     ),
     "history/jobs/{namespace}/{kind}/{name}/{uid}": _past_job,
+    "history/jobs/{namespace}/{kind}/{name}/{uid}/logs/{pod}": _log_lines,
+    "history/jobs/{namespace}/{kind}/{name}/{uid}/logs/{pod}/search": lambda pages, caller, request: (
+        pages.of_logs.search(caller, _run(request), _text(request, "q"))
+    ),
 }

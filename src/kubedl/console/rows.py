@@ -105,6 +105,7 @@ def event_rows(events: Iterable[RecordedEvent], most: int = 500) -> list[EventRo
 def _pod_row(pod: ShownPod, now: datetime) -> PodRow:
     labels, meta = pod.metadata.labels, pod.metadata
     return PodRow(
+        uid=meta.uid,
         name=meta.name,
         replica=f"{labels.get(REPLICA_TYPE, '')}-{labels.get(REPLICA_INDEX, '')}".strip("-"),
         phase="Terminating" if meta.deletion_timestamp is not None else pod.status.phase,

@@ -19,6 +19,7 @@ from kubedl.console.wire_history import (
     ReceiptLine,
 )
 from kubedl.console.wire_lineage import LineageEdge, LineageNode, LineagePage
+from kubedl.console.wire_logs import LogHit, LogHits, LogLineRow, LogPage
 from kubedl.console.wire_metrics import Figures, JudgedRow, MetricsList, MetricsRow, ServiceMetrics
 from kubedl.console.wire_models import (
     ModelList,
@@ -111,6 +112,7 @@ class Condition(Wire, frozen=True):
 class PodRow(Wire, frozen=True):
     """A pod of a job."""
 
+    uid: str
     name: str
     replica: str  # worker-0
     phase: str
@@ -248,6 +250,10 @@ ANSWERS: tuple[type[msgspec.Struct], ...] = (
     ReceiptLine,
     Receipt,
     PastJobPage,
+    LogLineRow,
+    LogPage,
+    LogHit,
+    LogHits,
 )
 # What a list of encoded values holds.
 ENCODED: dict[tuple[type[msgspec.Struct], str], type[msgspec.Struct]] = {

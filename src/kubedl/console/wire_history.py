@@ -40,6 +40,7 @@ class PastJobList(Wire, frozen=True):
 class PastPodRow(Wire, frozen=True):
     """A pod of such a job."""
 
+    uid: str
     name: str
     replica: str  # worker-0
     attempt: int
@@ -52,6 +53,7 @@ class PastPodRow(Wire, frozen=True):
     finished: datetime | None
     log: str  # where its log is archived; empty: it is not
     log_cut: bool  # only the end of the log was kept
+    log_readable: bool  # the console can show it to this person
 
 
 class PastEventRow(Wire, frozen=True):

@@ -34,6 +34,7 @@ from kubedl.console.reviews import TokenReviews, access_review, own_access_revie
 from kubedl.console.rights import YES_SECONDS, Question, Review, Rights
 from kubedl.console.server import Console, serve
 from kubedl.console.sessions import KeyFileError, OneTimeCode, Seal, Tries, key_from
+from kubedl.console.stored_logs import reading
 from kubedl.entrypoints.process import configure_log, until_signalled
 from kubedl.history.observed_pods import EVENTS
 from kubedl.kube import credentials
@@ -93,6 +94,16 @@ def parser() -> argparse.ArgumentParser:
         default="",
         help="name of the cluster in the history, whose database is in the environment variable "
         "KUBEDL_HISTORY_DATABASE (default: KUBEDL_HISTORY_CLUSTER, or kubedl)",
+    )
+    parser.add_argument(
+        "--logs-endpoint",
+        default="",
+        help="URL of the S3-compatible storage with the logs that the recorder archives (default: they are not shown); "
+        "credentials are AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment",
+    )
+    parser.add_argument("--logs-region", default="us-east-1", help="region that requests to it are signed for")
+    parser.add_argument(
+        "--logs-ca-file", default="", help="CA certificates of that storage (default: those of the system)"
     )
     parser.add_argument(
         "--prometheus",
@@ -188,8 +199,9 @@ async def _local(options: argparse.Namespace, identity: Credentials, client: Cli
 @asynccontextmanager
 async def _asked(options: argparse.Namespace, namespace: str) -> AsyncIterator[Asked]:
     """Yield who is asked beside the API server: the history, and a Prometheus."""
+    archived = reading(options.logs_endpoint, options.logs_region, options.logs_ca_file)
     async with (
-        opened(options.history_cluster, namespace) as history,
+        opened(options.history_cluster, namespace, archived) as history,
         measuring.opened(options.prometheus, options.analysis_queries, namespace) as measured,
         gpu_use.opened(options.prometheus) as used,
     ):

@@ -67,7 +67,8 @@ async def test_a_foreign_job_and_a_missing_one_are_refused_alike(world: World) -
 
 
 PATHS = ["/api/v1/jobs", "/api/v1/stream", JOB, f"{JOB}/logs/bert-worker-0"]
-ANSWERED = [f"/api/v1/{path}".format(namespace="nlp", kind="pytorchjob", name="bert", uid="1") for path in ROUTES]
+_PARTS = {"namespace": "nlp", "kind": "pytorchjob", "name": "bert", "uid": "1", "pod": "2"}
+ANSWERED = [f"/api/v1/{path}".format_map(_PARTS) for path in ROUTES]
 
 
 @pytest.mark.parametrize("path", [*PATHS, *ANSWERED])

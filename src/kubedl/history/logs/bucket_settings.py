@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from kubedl.history.logs.signature import Credentials
 
 ACCESS_KEY, SECRET_KEY, SESSION_TOKEN = "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"
+TIMED = "x-amz-meta-kubedl-timed"  # header of an object; true: each line begins with the time at which it was written
 LONGEST_PREFIX = 128
 
 

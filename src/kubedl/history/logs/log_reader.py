@@ -1,4 +1,4 @@
-"""Reads the log of an ended container by the API, and keeps its end.
+"""Reads the log of an ended container by the API, each line with its time, and keeps its end.
 
 A name may belong to another pod, or to the next run of the container, by the time that the log is read; so what the
 pod is afterwards decides whether the log is the one that was asked for.
@@ -70,7 +70,9 @@ class LogReader:
 
     async def _tail(self, run: ContainerRun, *, previous: bool) -> Log:
         lines = max(self._most // SHORTEST_LINE, 1)
-        params = {"container": run.container, "tailLines": str(lines), **({"previous": "true"} if previous else {})}
+        params = {"container": run.container, "tailLines": str(lines), "timestamps": "true"}
+        if previous:
+            params["previous"] = "true"
         kept, size = bytearray(), 0
         path = PODS.path(*run.pod, subresource="log")
         async with self._client.read(LOGS, path, params, SILENCE) as parts:

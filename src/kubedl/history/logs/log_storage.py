@@ -1,6 +1,7 @@
 """Logs as objects of a bucket."""
 
 from kubedl.history.logs.bucket import Bucket
+from kubedl.history.logs.bucket_settings import TIMED
 from kubedl.history.logs.container_run import ContainerRun
 
 
@@ -18,6 +19,7 @@ class LogStorage:
             "content-type": "text/plain; charset=utf-8",
             "content-encoding": "gzip",
             "x-amz-meta-kubedl-cut": "true" if cut else "false",
+            TIMED: "true",
         }
         await self._bucket.put(key, body, headers)
         return settings.location(key)

@@ -4,17 +4,20 @@ import http.client
 import ssl
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from kubedl.history.logs.bucket_settings import BucketError, BucketSettings, BucketSettingsError, complaint
+from kubedl.history.logs.bucket_settings import TIMED, BucketError, BucketSettings, BucketSettingsError, complaint
 from kubedl.history.logs.signature import Credentials, encode_path, sign
 from kubedl.kube.tls import client_context
 
 PATIENCE = 30.0  # seconds
 LONGEST_ANSWER = 4096
 PART = 64 * 1024
+SHORTEST_TIME = len("2026-11-18T00:00:00Z")
 
 
 class LogMissingError(BucketError):
@@ -29,8 +32,34 @@ def split_location(location: str) -> tuple[str, str]:
     return bucket, key
 
 
+@dataclass(frozen=True)
+class StoredObject:
+    """A log as it is in the storage."""
+
+    body: bytes  # compressed by gzip
+    timed: bool  # whether each line begins with the time at which it was written
+
+
 def read_lines(settings: BucketSettings, key: str, credentials: Credentials) -> Iterator[str]:
-    """Yield the lines of a log. Raises LogMissingError or BucketError."""
+    """Yield the lines of a log, without their times. Raises LogMissingError or BucketError."""
+    with _answer(settings, key, credentials) as response:
+        timed = _is_timed(response)
+        for line in _lines(response):
+            yield _words(line) if timed else line
+
+
+def read_object(settings: BucketSettings, key: str, credentials: Credentials, most: int) -> StoredObject:
+    """Return a log of at most so many bytes, compressed. Raises LogMissingError or BucketError."""
+    with _answer(settings, key, credentials) as response:
+        body = response.read(most + 1)
+        if len(body) > most:
+            raise BucketError(f"the log has more than {most} bytes")
+        return StoredObject(body, _is_timed(response))
+
+
+@contextmanager
+def _answer(settings: BucketSettings, key: str, credentials: Credentials) -> Iterator[http.client.HTTPResponse]:
+    """Ask for an object, and yield the answer."""
     address, path = urlsplit(settings.endpoint), encode_path(f"/{settings.bucket}/{key}")
     place = (settings.region, "s3")
     headers = sign("GET", path, {"host": address.netloc}, b"", credentials, place, datetime.now(UTC))
@@ -41,11 +70,21 @@ def read_lines(settings: BucketSettings, key: str, credentials: Credentials) -> 
         if response.status != 200:
             words = f"the storage answers {response.status}: {complaint(response.read(LONGEST_ANSWER))}"
             raise (LogMissingError if response.status == 404 else BucketError)(words)
-        yield from _lines(response)
+        yield response
     except (OSError, http.client.HTTPException, zlib.error) as error:
         raise BucketError(f"{type(error).__name__}: {error}") from error
     finally:
         connection.close()
+
+
+def _is_timed(response: http.client.HTTPResponse) -> bool:
+    return response.getheader(TIMED, "") == "true"
+
+
+def _words(line: str) -> str:
+    """Return a line without its time. What the archive says itself has none."""
+    stamp, _, words = line.partition(" ")
+    return words if len(stamp) >= SHORTEST_TIME and stamp[10] == "T" and stamp.endswith("Z") else line
 
 
 def _connection(settings: BucketSettings) -> http.client.HTTPConnection:

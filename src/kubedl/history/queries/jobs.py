@@ -82,13 +82,18 @@ async def list_jobs(
     return JobPage(jobs=found, next=Cursor(found[-1].created, found[-1].uid).encode() if len(found) == limit else "")
 
 
-async def get_job(connection: AsyncConnection, cluster: str, uid: str) -> JobDetail | None:
-    """Return a job by uid."""
+async def get_summary(connection: AsyncConnection, cluster: str, uid: str) -> JobSummary | None:
+    """Return a job by uid, without what belongs to it."""
     query = select(jobs).where(jobs.c.cluster == cluster, jobs.c.uid == uid)
     row = (await connection.execute(query.limit(1))).first()
-    if row is None:
+    return answers([row], JobSummary)[0] if row is not None else None
+
+
+async def get_job(connection: AsyncConnection, cluster: str, uid: str) -> JobDetail | None:
+    """Return a job by uid."""
+    job = await get_summary(connection, cluster, uid)
+    if job is None:
         return None
-    [job] = answers([row], JobSummary)
     same = (job_bodies.c.cluster == cluster, job_bodies.c.uid == uid, job_bodies.c.created == job.created)
     body = (await connection.execute(select(job_bodies.c.body).where(*same))).scalar()
     found = await _pods(connection, cluster, job)

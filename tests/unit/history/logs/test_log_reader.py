@@ -76,7 +76,7 @@ async def test_a_short_log_is_read_whole() -> None:
     kubelet = Kubelet()
     log = await reader(kubelet).read(kubelet.run)
     assert (log.content, log.cut, log.marked()) == (b"hello\n", False, b"hello\n")
-    assert kubelet.asked == [{"container": "pytorch", "tailLines": str(MOST // 16)}]
+    assert kubelet.asked == [{"container": "pytorch", "tailLines": str(MOST // 16), "timestamps": "true"}]
 
 
 async def test_of_a_long_log_the_end_is_kept() -> None:

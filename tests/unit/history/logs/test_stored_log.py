@@ -7,9 +7,15 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from kubedl.history.logs.bucket_settings import BucketError, BucketSettings, BucketSettingsError
+from kubedl.history.logs.bucket_settings import TIMED, BucketError, BucketSettings, BucketSettingsError
 from kubedl.history.logs.signature import Credentials
-from kubedl.history.logs.stored_log import LogMissingError, read_lines, split_location
+from kubedl.history.logs.stored_log import (
+    LogMissingError,
+    StoredObject,
+    read_lines,
+    read_object,
+    split_location,
+)
 
 KEY = Credentials("key", "secret")
 
@@ -19,6 +25,7 @@ class Storage(HTTPServer):
 
     objects: dict[str, bytes]
     asked: list[dict[str, str]]
+    timed: bool = False
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -31,6 +38,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.asked.append({name.lower(): value for name, value in self.headers.items()})
         body = self.server.objects.get(self.path)
         self.send_response(200 if body is not None else 404)
+        if self.server.timed:
+            self.send_header(TIMED, "true")
         self.end_headers()
         self.wfile.write(body if body is not None else b"<Code>NoSuchKey</Code><Message>gone</Message>")
 
@@ -66,6 +75,26 @@ def test_every_line_comes_back(storage: Storage, lines: list[str]) -> None:
 def test_a_line_without_an_end(storage: Storage) -> None:
     storage.objects["/logs/a/b.log.gz"] = gzip.compress(b"one\ntwo")
     assert _read(storage) == ["one", "two"]
+
+
+def test_times_of_lines_are_not_printed(storage: Storage) -> None:
+    """What the archive says itself has none, and an object of an earlier version has what programs printed."""
+    said = "[kubedl: the beginning of this log was cut; its last 9 bytes follow]"
+    lines = [said, "2026-11-18T00:00:00.000000001Z one", "2026-11-18T00:00:00Z 2026-11-17T00:00:00Z two", "three"]
+    storage.objects["/logs/a/b.log.gz"] = gzip.compress("\n".join(lines).encode())
+    assert _read(storage) == lines
+    storage.timed = True
+    assert _read(storage) == [said, "one", "2026-11-17T00:00:00Z two", "three"]
+
+
+def test_an_object_comes_back_compressed_and_not_larger_than_wanted(storage: Storage) -> None:
+    storage.objects["/logs/a"] = body = gzip.compress(b"one\n")
+    settings = BucketSettings(f"http://127.0.0.1:{storage.server_port}", "logs")
+    assert read_object(settings, "a", KEY, len(body)) == StoredObject(body, timed=False)
+    storage.timed = True
+    assert read_object(settings, "a", KEY, len(body)).timed
+    with pytest.raises(BucketError, match="more than"):
+        read_object(settings, "a", KEY, len(body) - 1)
 
 
 def test_what_is_gone_or_broken(storage: Storage) -> None:

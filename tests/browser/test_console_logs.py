@@ -1,0 +1,86 @@
+"""A million lines of 32 ranks in a real Chromium: from the archive, and one rank while it is written.
+
+The API server with its log and the storage are played; the log of a real kubelet is read by other tests.
+"""
+
+import asyncio
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.browser.log_world import (
+    LINES,
+    NAME,
+    NAMESPACE,
+    NEEDLE,
+    NEEDLE_LINE,
+    NEEDLE_RANK,
+    RANKS,
+    UID,
+    Kubelet,
+    log_console,
+)
+from tests.browser.log_world import line as written
+from tests.browser.scripts import PICTURES, SCRIPTS
+from tests.unit.console.world import World
+
+LIMIT = 300.0  # seconds
+FIRST_LINES = 20_000  # of rank 0, when somebody begins to look
+ROTATED_TO = 30_000
+
+
+async def test_a_million_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record_property: Callable[[str, object], None]
+) -> None:
+    """First lines, jumps, search; a rotated log has a gap; the address of a line is good when job and pod are gone."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "reader")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "of-a-played-storage")
+    world, kubelet = World(), Kubelet([written(0, number) for number in range(1, FIRST_LINES + 1)])
+    world.reviewer.tokens["token-of-ada"] = "ada"
+    world.reviewer.allow("ada", NAMESPACE)
+    async with log_console(world, kubelet, tmp_path) as address:
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        given = {"CONSOLE": address, "TOKEN": "token-of-ada", "PICTURES": str(PICTURES)}
+        order = {"ranks": RANKS, "lines": LINES, "needle": NEEDLE, "needleRank": NEEDLE_RANK, "needleLine": NEEDLE_LINE}
+        order |= {"job": f"/jobs/{NAMESPACE}/pytorchjob/{NAME}", "uid": UID, "before": FIRST_LINES, "after": ROTATED_TO}
+        process = await asyncio.create_subprocess_exec(
+            "node",
+            str(SCRIPTS / "logs.mjs"),
+            env={**os.environ, **given, "ORDER": json.dumps(order)},
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        try:
+            async with asyncio.timeout(LIMIT):
+                await _reached(process, "following")
+                kubelet.rotate([written(0, number) for number in range(ROTATED_TO, ROTATED_TO + 100)])
+                _tell(process)
+                await _reached(process, "chosen")
+                world.delete_job(NAMESPACE, NAME)
+                for pod in list(world.stores.pods):
+                    world.stores.pods.remove(pod.metadata.key)
+                _tell(process)
+                printed, errors = await process.communicate()
+        finally:
+            if process.returncode is None:
+                process.kill()
+    *lines, last = printed.decode().splitlines() or [""]
+    assert last == "done", errors.decode()
+    for name, value in json.loads(lines[-1]).items():
+        record_property(name, value)
+
+
+async def _reached(process: asyncio.subprocess.Process, step: str) -> None:
+    assert process.stdout is not None
+    assert process.stderr is not None
+    found = (await process.stdout.readline()).decode().strip()
+    assert found == step, (await process.stderr.read()).decode()
+
+
+def _tell(process: asyncio.subprocess.Process) -> None:
+    assert process.stdin is not None
+    process.stdin.write(b"go\n")
