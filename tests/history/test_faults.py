@@ -7,7 +7,8 @@ from datetime import timedelta
 
 import pytest
 from prometheus_client import CollectorRegistry
-from sqlalchemy import select, text, update
+from sqlalchemy import event, select, text, update
+from sqlalchemy.engine import AdaptedConnection
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from harness.drivers.databases import Database
@@ -16,8 +17,8 @@ from kubedl.history.engine import create_engine, parse_url
 from kubedl.history.maintenance import Maintenance
 from kubedl.history.pending import MOST, Pending
 from kubedl.history.recorder_metrics import RecorderMetrics
-from kubedl.history.sink import Epoch
-from kubedl.history.sinks.database import DatabaseSink
+from kubedl.history.sink import Epoch, SinkUnavailableError
+from kubedl.history.sinks.database import DatabaseSink, transaction
 from kubedl.history.writer import Writer
 from tests.history.builders import NOW, job, job_row, pod, pod_row, uid
 
@@ -106,6 +107,20 @@ async def test_a_deadlock_is_repeated(real_server: Database, engine: AsyncEngine
                 await asyncio.sleep(0.5)
                 await other.execute(update(tables.jobs).where(columns.uid == first).values(reason="edited"))
         await wait_for(engine, cluster, [("job-1", 11), ("job-2", 12)])
+
+
+@pytest.mark.usefixtures("real_server")
+async def test_a_connection_that_ends_while_it_is_made_is_an_outage(engine: AsyncEngine) -> None:
+    """Before SQLAlchemy has prepared it: it passes on what asyncpg says then."""
+
+    def end(connection: AdaptedConnection, _: object) -> None:
+        driver = connection.driver_connection
+        driver.terminate() if engine.dialect.name == "postgresql" else driver.close()
+
+    event.listen(engine.sync_engine, "connect", end, insert=True)
+    with pytest.raises(SinkUnavailableError):
+        async with transaction(engine) as connection:
+            await connection.execute(select(tables.jobs.c.uid).limit(1))
 
 
 async def test_half_a_migration_is_completed(real_server: Database) -> None:

@@ -55,9 +55,7 @@ class HistoryDatabase:
 
     def _ask(self, question: "Callable[[AsyncConnection, str], Awaitable[T]]") -> T:
         try:
-            from sqlalchemy.exc import SQLAlchemyError  # noqa: PLC0415
-
-            from kubedl.history.engine import DatabaseUrlError, create_engine, url_from  # noqa: PLC0415
+            from kubedl.history.engine import DatabaseUrlError, create_engine, failures, url_from  # noqa: PLC0415
         except ImportError as error:
             extra = ("pip install 'kubedl[history]'",)
             raise NotSupported("the history needs more packages", str(error), extra) from error
@@ -80,6 +78,6 @@ class HistoryDatabase:
             raise Invalid(
                 "the history cannot answer that", str(error), ("ask for less, such as --since 30d",)
             ) from error
-        except (SQLAlchemyError, OSError) as error:
+        except failures() as error:
             why = str(error).partition("\n")[0][:LONGEST_QUOTE]
             raise Unreachable("the database of the history does not answer", why, ("check its address",)) from error

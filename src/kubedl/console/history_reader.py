@@ -10,12 +10,12 @@ from datetime import datetime
 from time import monotonic
 
 import structlog
-from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from kubedl.console.history_source import Range, Wanted
 from kubedl.console.problems import RefusalError
 from kubedl.console.shared_answers import SharedAnswers
+from kubedl.history.engine import failures
 from kubedl.history.queries.answers import (
     JobDetail,
     JobPage,
@@ -221,7 +221,7 @@ class HistoryReader:
                 yield connection
         except InvalidCursorError:
             raise RefusalError(400, "no such page", "the place in the list is not known", "Begin at its top.") from None
-        except (SQLAlchemyError, OSError, TimeoutError) as error:
+        except failures() as error:
             log.warning("the database of the history failed", error=str(error).partition("\n")[0])
             why = "its database does not answer, or has no tables"
             raise RefusalError(503, "the history cannot be read now", why, "Try again; the rest works.") from error

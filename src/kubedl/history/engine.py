@@ -2,12 +2,13 @@
 
 import os
 import sqlite3
+import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL, event, make_url
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 ENVIRONMENT = "KUBEDL_HISTORY_DATABASE"
@@ -31,6 +32,16 @@ EXAMPLE = "postgresql://user:password@host/database, mysql://… or sqlite:///fi
 
 class DatabaseUrlError(Exception):
     """The address of the database is missing or invalid. The message does not repeat it: it has a password."""
+
+
+def failures() -> tuple[type[Exception], ...]:
+    """Return what a database that is away or ends raises, for `except`.
+
+    SQLAlchemy passes on what asyncpg itself raises while a new connection is set up, if the server ends just then.
+    """
+    driver = sys.modules.get("asyncpg")
+    own = (driver.PostgresError, driver.InterfaceError) if driver is not None else ()
+    return (SQLAlchemyError, OSError, *own)
 
 
 def url_from(file: str | None) -> URL:

@@ -9,10 +9,10 @@ from datetime import UTC, datetime, timedelta
 
 import structlog
 from sqlalchemy import Connection, delete, select, tuple_
-from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from kubedl.history import partitions, tables
+from kubedl.history.engine import failures
 
 EVERY = 6 * 3600.0  # seconds
 AFTER_FAILURE = 60.0
@@ -33,7 +33,7 @@ class Maintenance:
         while True:
             try:
                 await self.once(datetime.now(UTC))
-            except (SQLAlchemyError, OSError) as error:
+            except failures() as error:
                 log.warning("maintenance failed", error=type(error).__name__)
                 await asyncio.sleep(AFTER_FAILURE)
             else:

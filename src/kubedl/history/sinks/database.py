@@ -13,10 +13,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import Table, bindparam, case, func, insert, or_, select, text, update
-from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, SQLAlchemyError, StatementError
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, StatementError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from kubedl.history import migrate, tables
+from kubedl.history.engine import failures
 from kubedl.history.observation import ENDED, LOST, MISSED, Change, Closing, Observation, RowKey
 from kubedl.history.sink import Epoch, FencedError, RejectedError, SinkUnavailableError
 from kubedl.history.sinks.upsert import upsert
@@ -185,7 +186,7 @@ async def transaction(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
         raise failure(f"{type(error).__name__}: {error.orig}") from error
     except StatementError as error:  # a value that has no place in its column
         raise RejectedError(f"{type(error).__name__}: {error.orig}") from error
-    except (OSError, SQLAlchemyError) as error:
+    except failures() as error:
         raise SinkUnavailableError(str(error) or type(error).__name__) from error
 
 
