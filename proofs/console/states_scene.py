@@ -12,6 +12,7 @@ from harness.drivers.api_connection import Connection, unless_gone
 from harness.drivers.console_objects import EVERYTHING, Team
 from harness.drivers.console_process import rights_everywhere, token_of
 from harness.drivers.recorded_past import PastJob, record
+from harness.fakes.node import NODES as NODES_PATH
 from kubedl.history.engine import create_engine, parse_url
 from kubedl.history.price_book import PriceBook
 from proofs.console.states_pages import GONE
@@ -105,9 +106,7 @@ class Scene:
     def revive_nodes(self) -> None:
         """Let them be ready again, after an API server that could not hear that they live."""
         for name, offer in NODES.items():
-            self.connection.patch(
-                f"{console_objects.NODES}/{name}/status", {"status": console_objects.node_status(offer)}
-            )
+            self.connection.patch(f"{NODES_PATH}/{name}/status", {"status": console_objects.node_status(offer)})
 
     @contextmanager
     def person(self, name: str) -> Iterator[tuple[str, ExitStack]]:

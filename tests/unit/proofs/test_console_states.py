@@ -12,7 +12,7 @@ WELL = Shown("Live shared", "shared\n0 wait, 3 admitted", "Queues", 8, False, Fa
 
 def shown(**fields: object) -> Shown:
     """The page in health, with something else about it."""
-    return Shown(**{name: getattr(WELL, name) for name in WELL.__struct_fields__} | fields)  # type: ignore[arg-type]
+    return Shown(**{name: getattr(WELL, name) for name in WELL.__struct_fields__} | fields)
 
 
 def test_zeros_stand_alone() -> None:
