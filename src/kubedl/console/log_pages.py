@@ -3,6 +3,7 @@
 They are for those who may read the logs of pods in that namespace now, as the API server would let them.
 """
 
+import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -42,22 +43,12 @@ class LogPages:
     async def lines(self, caller: Caller, run: ArchivedRun, first: int, count: int, at: str) -> LogPage:
         """Return lines from a number on. If that line is not of the time `at`, return those from that time on."""
         text, cut = await self._text(caller, run)
-        total = text.total
-        if at and [row.time for row in text.rows(first, 1)] != [at]:
-            first = text.number_at(at)
-            if first == 0:
-                why = (
-                    "no line of that time was kept"
-                    if text.timed
-                    else "the archive does not say when lines were written"
-                )
-                raise RefusalError(404, "no such line", why, "Look at the log from its beginning.")
-        return LogPage(total=total, first=first, lines=text.rows(first, min(count, MOST_LINES)), cut=cut)
+        return await asyncio.to_thread(_page, text, cut, first, min(count, MOST_LINES), at)
 
     async def search(self, caller: Caller, run: ArchivedRun, wanted: str) -> LogHits:
         """Return the first lines with a text."""
         text, _ = await self._text(caller, run)
-        hits = text.hits(wanted, MOST_HITS)
+        hits = await asyncio.to_thread(text.hits, wanted, MOST_HITS)
         return LogHits(hits=hits, more=len(hits) == MOST_HITS)
 
     async def can_read(self, caller: Caller, namespace: str) -> bool:
@@ -84,3 +75,12 @@ class LogPages:
             raise RefusalError(404, "no archived log", why, "Load the page again.")
         cut = bool(record.log_cut)
         return await self.history.logs.text(record.log_location, cut=cut), cut
+
+
+def _page(text: "LogText", cut: bool, first: int, count: int, at: str) -> LogPage:
+    if at and [row.time for row in text.rows(first, 1)] != [at]:
+        first = text.number_at(at)
+        if first == 0:
+            why = "no line of that time was kept" if text.timed else "the archive does not say when lines were written"
+            raise RefusalError(404, "no such line", why, "Look at the log from its beginning.")
+    return LogPage(total=text.total, first=first, lines=text.rows(first, count), cut=cut)

@@ -46,6 +46,8 @@ class LogText:
 
     def hits(self, text: str, most: int) -> list[LogHit]:
         """Return the first lines that have a text; letters of the alphabet match in either case."""
+        if "\n" in text:
+            return []  # no line has it
         wanted, where = text.encode().lower(), self.content.lower()
         found: list[LogHit] = []
         at, number, counted = 0, 1, 0
@@ -57,7 +59,7 @@ class LogText:
             row = self._row(self.content[start:end])
             if wanted in row.text.encode().lower() or end - start > LONGEST_LINE:  # not in its time
                 found.append(LogHit(line=number, time=row.time, text=row.text))
-            at = counted = end
+            at, counted = end + 1, end
         return found
 
     def _start_of(self, number: int) -> int:

@@ -64,6 +64,8 @@ def test_a_search_ends_with_enough() -> None:
     log = timed("Error one", "fine", "error TWO", "an ERROR again")
     assert [(hit.line, hit.text) for hit in log.hits("error", 2)] == [(1, "Error one"), (3, "error TWO")]
     assert not log.hits("", 2)
+    assert not log.hits("\n", 2)  # and ends at all
+    assert not log.hits("one\nfine", 2)
 
 
 def test_the_time_of_a_line_is_not_its_text() -> None:
