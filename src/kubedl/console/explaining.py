@@ -22,7 +22,7 @@ from kubedl.kube.types.meta import Object, ObjectKey, Resource
 from kubedl.why.collecting import Collector
 from kubedl.why.evidence import Evidence
 from kubedl.why.failures import first_death
-from kubedl.why.judging import judge
+from kubedl.why.judging import Diagnosis, judge
 from kubedl.why.redaction import clean
 from kubedl.why.report import remarks, to_plain
 from kubedl.why.rules import ALL
@@ -32,6 +32,7 @@ MOST_ASKED, MOST_KNOWN = 50, 1_000  # pages: asked for at a time, and remembered
 FRESH_SECONDS = 5.0
 REQUEST_SECONDS = 5.0  # the API server waits much longer for the log of a node that is gone
 PATIENCE_SECONDS = 20.0  # of a page
+FAILING = ("Failed", "Restarting")  # states of jobs that have a first failure
 
 
 class Asked(NamedTuple):
@@ -94,16 +95,23 @@ class Explaining:
                 bridge = Bridge(calls, asyncio.get_running_loop())
                 manifest = clean({**found, "kind": resource.kind})
                 evidence = Evidence(datetime.now(UTC), manifest, Collector(bridge, run_all))
-                diagnosis = await asyncio.to_thread(judge, evidence, ALL)
+                diagnosis, pod = await asyncio.to_thread(_judged, evidence)
             finally:
                 await calls.close()
-        plain, death = to_plain(diagnosis, evidence), first_death(evidence)
+        plain = to_plain(diagnosis, evidence)
         return WhyPage(
             first=plain["first"],
-            pod=death.pod if death is not None else "",
+            pod=pod,
             rule=plain["rule"],
             known=plain["known"],
             facts=[WhyFact(**one) for one in plain["supporting"]],
             tries=[WhyTry(**one) for one in plain["tries"]],
             unread=remarks(diagnosis),
         )
+
+
+def _judged(evidence: Evidence) -> tuple[Diagnosis, str]:
+    """Return why, and the pod that failed first. What is looked at is read then, so this is not for the event loop."""
+    diagnosis = judge(evidence, ALL)
+    death = first_death(evidence) if evidence.state in FAILING else None
+    return diagnosis, death.pod if death is not None else ""

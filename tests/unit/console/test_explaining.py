@@ -12,7 +12,7 @@ from aiohttp.test_utils import TestServer
 
 from kubedl.client.async_client import AsyncTrainingClient
 from kubedl.console import explaining
-from kubedl.console.explaining import FRESH_SECONDS, Explaining
+from kubedl.console.explaining import FRESH_SECONDS, REQUEST_SECONDS, Explaining
 from kubedl.console.kinds import job_resources
 from kubedl.console.people import Caller, Person
 from kubedl.console.problems import RefusalError
@@ -99,7 +99,8 @@ async def _serving() -> AsyncIterator[Api]:
 
 async def test_the_answer_is_that_of_the_client_which_is_that_of_the_command(api: Api) -> None:
     """The same sentence, facts and commands, of the same requests; each with the person's token."""
-    found = await Explaining(Clock()).why(api.caller("ada"), PYTORCH, SEEN)
+    async with asyncio.timeout(REQUEST_SECONDS / 2):  # a request that keeps the event loop waiting is never answered
+        found = await Explaining(Clock()).why(api.caller("ada"), PYTORCH, SEEN)
     by_console = {path for _, path in api.asked}
     assert {token for token, _ in api.asked} == {"token-of-ada"}
     api.asked.clear()

@@ -101,7 +101,8 @@ def test_a_generator_that_lags_is_an_error() -> None:
 
 def test_words() -> None:
     told = Report((request(1), request(2, "", "503"))).words()
-    assert told == "2 requests, answered {'a': 1}, failed {'503': 1}"
+    assert told == "2 requests, answered {'a': 1}, failed {'503': 1}, 1.0 to 1.0 s after the first of 1.0 s"
+    assert Report((request(1),)).words() == "1 requests, answered {'a': 1}, failed {}"
 
 
 def test_as_a_program_it_reads_an_order_and_writes_what_became_of_it(tmp_path: Path) -> None:

@@ -80,8 +80,9 @@ def test_a_row_shows_what_fell_short() -> None:
 
 @pytest.fixture(scope="module")
 def known() -> str:
-    """All tests, as text."""
-    return " ".join(file.read_text() for file in (ROOT / "tests").rglob("test_*.py"))
+    """All tests, and the scripts of those in a browser, as text."""
+    files = (*(ROOT / "tests").rglob("test_*.py"), *(ROOT / "console" / "browser").glob("*.mjs"))
+    return " ".join(file.read_text() for file in files)
 
 
 @pytest.mark.parametrize("area", [file.stem for file in (ROOT / "proofs").glob("*.toml")])
@@ -92,7 +93,7 @@ def test_every_area_loads_and_its_tests_exist(area: str, known: str) -> None:
         if "proofs.run_tests" in claim.command:
             name, _, figure = claim.value.partition(" ")
             assert f"def {name}(" in known
-            assert f'record_property("{figure}"' in known or not figure
+            assert f'record_property("{figure}"' in known or f'figures["{figure}"]' in known or not figure
 
 
 def test_a_failing_command_fails_the_area(tmp_path: Path) -> None:
