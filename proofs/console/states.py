@@ -19,7 +19,7 @@ from harness.drivers.api_connection import Connection
 from harness.drivers.console_process import ConsoleProcess, token_of
 from harness.drivers.databases import Postgres, create_tables
 from harness.drivers.prometheus import RealPrometheus
-from proofs.console.states_pages import CONSOLE_AWAY, NO_RIGHT, SECRET, SERVER_AWAY, TEAM, pages
+from proofs.console.states_pages import CONSOLE_AWAY, GONE, NO_RIGHT, SECRET, SERVER_AWAY, TEAM, pages
 from proofs.console.states_scene import Scene, new_scene
 from proofs.console.states_table import Table
 from proofs.console.windows import Windows
@@ -27,6 +27,7 @@ from testbed import cluster_lock, namespaces
 from testbed.cluster import Cluster
 from testbed.faults import Faults
 from testbed.instance import chosen_index
+from testbed.waiting import until
 
 SOON = 10.0  # seconds until a page that waits shows its skeleton
 MEMORY = 90.0  # seconds until a right or an account that was taken away is noticed, and a little more
@@ -102,6 +103,7 @@ def run(table: Table, scene: Scene, directory: Path) -> None:
                 empty(Play(table, windows, console, scene), ada)
             scene.fill()
             scene.record_past(database.url())
+            until("the history to be read again", lambda: _recorded(console, ada), deadline=MEMORY)
             with scene.nodes():
                 scene.add_queues()
                 with Windows(console.url) as windows:
@@ -264,6 +266,11 @@ def not_installed(table: Table, scene: Scene, directory: Path, token: str) -> No
     with ConsoleProcess(scene.cluster, directory / "bare") as console, Windows(console.url) as windows:
         windows.open("ada", token)
         Play(table, windows, console, scene).visit("not installed", "ada", load=True)
+
+
+def _recorded(console: ConsoleProcess, token: str) -> bool:
+    """Whether the console knows of the deleted job: it remembers for a while which namespaces the history has."""
+    return GONE.encode() in console.get("/api/v1/history/jobs", token).body
 
 
 def _cold(play: Play, who: str, state: str, words: str) -> None:

@@ -39,7 +39,7 @@ class Shown(msgspec.Struct, frozen=True):
     @property
     def zeros(self) -> set[str]:
         """The lines of the page with a figure that is 0; other figures in them do not matter, since times go on."""
-        lines = (" ".join(line.split()) for line in self.main.splitlines())
+        lines = (" ".join(line.replace("<", "").split()) for line in self.main.splitlines())  # "<1 min" goes on too
         return {
             FIGURE.sub(lambda found: found[0] if found[0] in ("0", "0.0") else "#", one)
             for one in lines

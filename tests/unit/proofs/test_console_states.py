@@ -17,7 +17,7 @@ def shown(**fields: object) -> Shown:
 
 def test_zeros_stand_alone() -> None:
     """Not those of other figures, dates, addresses and fractions; what goes on by itself does not matter."""
-    main = "0 jobs since 12 min\n10 jobs\n0.0 %\tof 7\n2026-11-09 00:30\n0/2\nv1.0\n10.0.0.1\nGPUs\t0\n0 of 0"
+    main = "0 jobs since <1 min\n10 jobs\n0.0 %\tof 7\n2026-11-09 00:30\n0/2\nv1.0\n10.0.0.1\nGPUs\t0\n0 of 0"
     assert shown(main=main).zeros == {"0 jobs since # min", "0.0 % of #", "GPUs 0", "0 of 0"}
 
 
