@@ -4,7 +4,8 @@ Prints a line per claim and exits 1 if any falls short. At full size the table g
 docs/proofs/<area>.md with the date, the commit and the machine.
 
 A full run takes hours and may be cut short, so what each command printed is kept for the code that it
-measured; `--resume` goes on from there, and `--only` measures a part in advance.
+measured; `--resume` goes on from there, `--only` measures a part in advance, and `--earlier` takes the
+rest from another commit, which the page then names.
 """
 
 import argparse
@@ -32,21 +33,27 @@ def main() -> int:
     parser.add_argument("--size", choices=("full", "small"), default="full")
     parser.add_argument("--resume", action="store_true", help="do not repeat what was measured of this very code")
     parser.add_argument("--only", default="", help="measure only commands that contain this, and write no page")
+    parser.add_argument(
+        "--earlier", default="", metavar="COMMIT", help="take from this commit what was not measured of this very code"
+    )
     arguments = parser.parse_args()
     claims = at_size(load(arguments.area), arguments.size, seed())
     claims = [claim for claim in claims if arguments.only in claim.command]
     if arguments.size == "small":
         print(f"sampled commands are drawn by SEED={seed()}", flush=True)
-    kept = Kept(ROOT, arguments.size)
+    kept, before = Kept(ROOT, arguments.size), Kept(ROOT, arguments.size, commit=arguments.earlier)
     outputs: dict[str, str] = {}
+    earlier: set[str] = set()  # commands whose results are those of the earlier commit
     rows = []
     for claim in claims:
         if claim.command not in outputs:
             known = kept.get(claim.command) if arguments.resume else None
+            if known is None and arguments.earlier and (known := before.get(claim.command)) is not None:
+                earlier.add(claim.command)
             outputs[claim.command] = known if known is not None else _run(claim.command, arguments.size)
-            if not outputs[claim.command].startswith(FAILED):
+            if claim.command not in earlier and not outputs[claim.command].startswith(FAILED):
                 kept.put(claim.command, outputs[claim.command])
-        rows.append(_judge(claim, outputs[claim.command]))
+        rows.append(_judge(claim, outputs[claim.command], arguments.earlier if claim.command in earlier else ""))
     if arguments.size == "full" and not arguments.only:
         write(ROOT, arguments.area, rows)
     short = sum(not row.ok for row in rows)
@@ -69,10 +76,10 @@ def _run(command: str, size: str) -> str:
     return done.stdout if done.returncode == 0 else f'{FAILED} with {done.returncode}"'
 
 
-def _judge(claim: Claim, output: str) -> Row:
+def _judge(claim: Claim, output: str, commit: str) -> Row:
     failed = output.startswith(FAILED)
     measured: Value = result(output, "" if failed else claim.value)
-    row = Row(claim.sentence, measured, claim.bar, claim.unit, ok=not failed and claim.met(measured))
+    row = Row(claim.sentence, measured, claim.bar, claim.unit, ok=not failed and claim.met(measured), commit=commit)
     print(row, flush=True)
     return row
 

@@ -21,13 +21,15 @@ class Row:
     bar: str
     unit: str
     ok: bool
+    commit: str = ""  # if it was measured at an earlier one
 
     def __str__(self) -> str:
         return f"{'ok   ' if self.ok else 'SHORT'} {self._figure()} (bar {self._bar()})  {self.sentence}"
 
     def cells(self) -> str:
         """The row as Markdown."""
-        return f"| {self.sentence} | {self._figure()} | {self._bar()} | {'ok' if self.ok else '**short**'} |"
+        at = f" ({self.commit})" if self.commit else ""
+        return f"| {self.sentence} | {self._figure()}{at} | {self._bar()} | {'ok' if self.ok else '**short**'} |"
 
     def _figure(self) -> str:
         if isinstance(self.measured, str):
@@ -46,10 +48,11 @@ def write(root: Path, area: str, rows: list[Row]) -> None:
     machine = (
         f"{os.cpu_count()} cores, {memory:.0f} GiB, Linux {platform.release()}, Python {platform.python_version()}"
     )
+    earlier = " Rows that name a commit were measured at that one." if any(row.commit for row in rows) else ""
     lines = [
         f"# What is proved: {area}",
         "",
-        f"Measured {date} at commit {_commit(root)} on {machine}, by `make prove-{area}`.",
+        f"Measured {date} at commit {_commit(root)} on {machine}, by `make prove-{area}`.{earlier}",
         "",
         "| claim | measured | bar | |",
         "| --- | --- | --- | --- |",

@@ -10,10 +10,11 @@ MEASURED = ("src", "deploy", "harness", "benchmarks", "testbed", "tests", "proof
 class Kept:
     """Results of one state of the code at one size. Code that is not committed has no name: nothing of it is kept."""
 
-    def __init__(self, root: Path, size: str, home: Path | None = None) -> None:
+    def __init__(self, root: Path, size: str, home: Path | None = None, commit: str = "") -> None:
+        """`commit` is an earlier one, whose results are looked up; by default the code is that of the checkout."""
         self._directory: Path | None = None
-        trees = _git(root, "rev-parse", *(f"HEAD:{part}" for part in MEASURED))
-        if trees and not _git(root, "status", "--porcelain", "--", *MEASURED):
+        trees = _git(root, "rev-parse", *(f"{commit or 'HEAD'}:{part}" for part in MEASURED))
+        if trees and (commit or not _git(root, "status", "--porcelain", "--", *MEASURED)):
             name = hashlib.sha256(f"{trees} {size}".encode()).hexdigest()[:16]
             self._directory = (home or Path.home() / ".cache" / "kubedl-proofs") / name
 

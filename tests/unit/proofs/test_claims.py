@@ -75,6 +75,7 @@ def test_a_row_shows_what_fell_short() -> None:
     row = Row("Starts quickly", 20.5, "<= 15", "s", ok=False)
     assert str(row) == "SHORT 20.5 s (bar <= 15 s)  Starts quickly"
     assert row.cells() == "| Starts quickly | 20.5 s | <= 15 s | **short** |"
+    assert "| 1 (e9963c0) |" in Row("Counts", 1, "== 1", "", ok=True, commit="e9963c0").cells()
     assert "| 7,728,281 |" in Row("Lines", 7_728_281, ">= 4800000", "", ok=True).cells()
 
 

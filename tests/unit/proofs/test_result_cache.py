@@ -39,6 +39,17 @@ def test_a_page_does_not_matter_and_code_does(root: Path, tmp_path: Path) -> Non
     assert Kept(root, "full", tmp_path).get("measure") is None
 
 
+def test_results_of_an_earlier_commit_are_found_by_its_name(root: Path, tmp_path: Path) -> None:
+    """Whatever the checkout is now."""
+    Kept(root, "full", tmp_path).put("measure", "7")
+    (root / "src" / "file").write_text("two")
+    assert Kept(root, "full", tmp_path, commit="HEAD").get("measure") == "7"
+    _commit(root)
+    assert Kept(root, "full", tmp_path, commit="HEAD~1").get("measure") == "7"
+    assert Kept(root, "full", tmp_path, commit="HEAD").get("measure") is None
+    assert Kept(root, "full", tmp_path, commit="none").get("measure") is None
+
+
 def _commit(root: Path) -> None:
     _git(root, "add", "--all")
     _git(root, "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "--quiet", "--message=x")
