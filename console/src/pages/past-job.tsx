@@ -171,8 +171,13 @@ function Pods({ rows, missing, job, now }: { rows: readonly PastPodRow[]; missin
 /** A log, brought into view when it or a line of it is chosen. */
 function LogCard({ place: { pod, line }, children }: { place: LogPlace; children: ReactNode }) {
   const card = useRef<HTMLElement>(null);
-  useEffect(() => card.current?.scrollIntoView({ block: "start" }), [pod]); // it grows when its lines come
-  useEffect(() => card.current?.scrollIntoView({ block: "nearest" }), [line]);
+  // Browsers may return a promise, which React would call when the effect ends.
+  useEffect(() => {
+    void card.current?.scrollIntoView({ block: "start" });
+  }, [pod]); // it grows when its lines come
+  useEffect(() => {
+    void card.current?.scrollIntoView({ block: "nearest" });
+  }, [line]);
   return (
     <section className="card logcard" aria-label="Log" ref={card}>
       {children}
