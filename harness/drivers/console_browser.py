@@ -63,18 +63,24 @@ def visit(
 ) -> Seen:
     """Open pages of a console in mode proxy as somebody; an error if one of them does not come."""
     order: dict[str, Any] = {"width": width, "height": height, "visits": [msgspec.to_builtins(one) for one in visits]}
+    printed = run_script(SCRIPT, order, console, token)
+    seen = msgspec.json.decode(printed.encode(), type=Seen)
+    if len(seen.pages) < len(visits):
+        raise TestbedError("\n".join(seen.errors))
+    return seen
+
+
+def run_script(script: Path, order: object, console: ConsoleProcess, token: str, seconds: float = 600) -> str:
+    """Run a script of console/browser, which reads an order as JSON; return what it printed."""
     done = subprocess.run(
-        ["node", str(SCRIPT)],
+        ["node", str(script)],
         input=json.dumps(order),
         env={**os.environ, "CONSOLE": console.url, "TOKEN": token},
         capture_output=True,
         text=True,
         check=False,
-        timeout=600,
+        timeout=seconds,
     )
     if done.returncode != 0:
         raise TestbedError(f"the browser ended with {done.returncode}: {done.stderr}")
-    seen = msgspec.json.decode(done.stdout.encode(), type=Seen)
-    if len(seen.pages) < len(visits):
-        raise TestbedError("\n".join(seen.errors))
-    return seen
+    return done.stdout

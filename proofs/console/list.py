@@ -7,8 +7,6 @@ line is JSON.
 
 import asyncio
 import json
-import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -17,6 +15,7 @@ from typing import Any
 from benchmarks.environment import say
 from harness.drivers import console_objects
 from harness.drivers.api_connection import MERGE_PATCH, Connection
+from harness.drivers.console_browser import run_script
 from harness.drivers.console_objects import EVERYTHING, TRAINING
 from harness.drivers.console_process import ConsoleProcess, rights_everywhere, token_of
 from harness.drivers.databases import Database, Postgres
@@ -110,16 +109,7 @@ def _status(number: int) -> Object:
 
 def looked(console: ConsoleProcess, token: str, order: dict[str, object]) -> Any:  # noqa: ANN401 - decoded JSON
     """What the browser measured."""
-    done = subprocess.run(
-        ["node", str(SCRIPT)],
-        input=json.dumps(order),
-        env={**os.environ, "CONSOLE": console.url, "TOKEN": token},
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-        timeout=PATIENCE,
-    )
-    return json.loads(done.stdout)
+    return json.loads(run_script(SCRIPT, order, console, token, PATIENCE))
 
 
 if __name__ == "__main__":

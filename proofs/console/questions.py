@@ -5,21 +5,18 @@ comes from kubectl and from those who made the objects, not from the console. Th
 """
 
 import json
-import os
 import re
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness.drivers.console_browser import ROOT
+from harness.drivers.console_browser import ROOT, run_script
 from proofs.console import question_answers as answers
 from proofs.console.question_world import Prepared, prepared
 from testbed import cluster_lock
 from testbed.cluster import Cluster
-from testbed.errors import TestbedError
 from testbed.instance import chosen_index
 from testbed.waiting import until
 
@@ -171,18 +168,7 @@ def main() -> int:
 def browse(ready: Prepared) -> list[answers.Seen]:
     """Let a browser look."""
     orders = [look.order(number) for number, look in enumerate(LOOKS)]
-    done = subprocess.run(
-        ["node", str(SCRIPT)],
-        input=json.dumps(orders),
-        env={**os.environ, "CONSOLE": ready.console.url, "TOKEN": ready.token},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=1200,
-    )
-    if done.returncode != 0:
-        raise TestbedError(f"the browser ended with {done.returncode}: {done.stderr}")
-    seen: list[answers.Seen] = json.loads(done.stdout)
+    seen: list[answers.Seen] = json.loads(run_script(SCRIPT, orders, ready.console, ready.token, 1200))
     return seen
 
 

@@ -16,9 +16,7 @@ from kubedl.kube.credentials import Credentials
 
 BEARER = "Bearer "
 SESSION_COOKIE = "__Host-kubedl-console"
-SESSION_COOKIE_BELOW = (
-    "__Secure-kubedl-console"  # of a console below a path; browsers allow __Host- for whole hosts only
-)
+SESSION_COOKIE_BELOW = "__Secure-kubedl-console"  # below a path: browsers allow __Host- for whole hosts only
 ADDRESS_UNKNOWN = "unknown"
 
 

@@ -77,7 +77,7 @@ class CostPages:
         if not self.history.installed:
             return _page(within, {}, (), 0, installed=False)
         reader = self.history.insist()
-        sight, _ = await self._sight(caller, within, namespace)
+        sight = await self._sight(caller, within, namespace)
         spent = await reader.spent(sight.allowed, within, GROUPS, namespace)
         return _page(within, spent.groups, spent.waste, sight.hidden_namespaces, installed=True)
 
@@ -86,7 +86,7 @@ class CostPages:
         within = self._days(days)
         if not self.history.installed:
             return IdlePage(problem="this console has no history", rows=())
-        _, names = await self._sight(caller, within, namespace)
+        names = await self._seen(caller, within, namespace)
         began = datetime.combine(within.first, time(), UTC)
         ended = datetime.combine(within.last + timedelta(days=1), time(), UTC)
         now = self.now().replace(minute=0, second=0, microsecond=0)  # so that one answer is used by many
@@ -102,17 +102,21 @@ class CostPages:
     def _days(self, days: str) -> Range:
         return _range(days, self.now().astimezone(UTC).date())
 
-    async def _sight(self, caller: Caller, within: Range, namespace: str) -> tuple[Sight, set[str]]:
-        """Return what a person may see, and in which namespaces something of it is recorded."""
+    async def _sight(self, caller: Caller, within: Range, namespace: str) -> Sight:
+        """Return what a person may see."""
         asked = HistoryRights(self.rights)
-        of_one = await asked.within(caller, namespace) if namespace else None
-        places = await self.history.insist().places_of_receipts(within)
-        sight = of_one or await asked.everywhere(caller, places)
+        if namespace:
+            return await asked.within(caller, namespace)
+        return await asked.everywhere(caller, await self.history.insist().places_of_receipts(within))
+
+    async def _seen(self, caller: Caller, within: Range, namespace: str) -> set[str]:
+        """Return in which namespaces something is recorded that a person may see."""
+        sight = await self._sight(caller, within, namespace)
         seen: set[str] = set()
-        for kind, names in places.items():
+        for kind, names in (await self.history.insist().places_of_receipts(within)).items():
             allowed = sight.allowed.get(kind, frozenset())
             seen |= names if allowed is None else names & allowed
-        return sight, seen
+        return seen
 
 
 def _range(days: str, today: date) -> Range:

@@ -21,7 +21,7 @@ from kubedl.kube.errors import UnknownOutcomeError
 from kubedl.kube.types.meta import Object, ObjectKey, Resource
 from kubedl.why.collecting import Collector
 from kubedl.why.evidence import Evidence
-from kubedl.why.failures import first_death
+from kubedl.why.failures import FAILING, first_death
 from kubedl.why.judging import Diagnosis, judge
 from kubedl.why.redaction import clean
 from kubedl.why.report import remarks, to_plain
@@ -32,7 +32,6 @@ MOST_ASKED, MOST_KNOWN = 50, 1_000  # pages: asked for at a time, and remembered
 FRESH_SECONDS = 5.0
 REQUEST_SECONDS = 5.0  # the API server waits much longer for the log of a node that is gone
 PATIENCE_SECONDS = 20.0  # of a page
-FAILING = ("Failed", "Restarting")  # states of jobs that have a first failure
 
 
 class Asked(NamedTuple):

@@ -31,10 +31,8 @@ from kubedl.kube.types.meta import ObjectKey
 
 MOST = 500  # queues of each kind, and Workloads
 STOPPED = "stopped: nothing in it is admitted"
-NO_STATUS, NO_LOCAL_STATUS = (
-    ShownClusterQueueStatus(),
-    LocalQueueStatus(),
-)  # Kueue has not seen the queue, or is not there
+# Kueue has not seen the queue, or is not there.
+NO_STATUS, NO_LOCAL_STATUS = ShownClusterQueueStatus(), LocalQueueStatus()
 EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 

@@ -16,6 +16,7 @@ from kubedl.why.facts import (
     template_limit,
 )
 
+FAILING = ("Restarting", "Failed")  # states of jobs that have a first death
 OUT_OF_MEMORY = "OOMKilled"  # the kubelet's reason
 KILLED = 128  # an exit code above it is a signal
 SIGNALS = {134: "SIGABRT", 135: "SIGBUS", 136: "SIGFPE", 137: "SIGKILL", 139: "SIGSEGV", 143: "SIGTERM"}
@@ -62,7 +63,7 @@ class Death:
 
     def values(self, evidence: Evidence) -> dict[str, str]:
         """Return the values for texts of rules."""
-        state = evidence.state if evidence.state in ("Restarting", "Failed") else ""
+        state = evidence.state if evidence.state in FAILING else ""
         retries, limit = text_of(evidence.status, "retries"), text_of(evidence.spec, "backoffLimit")
         ago = evidence.ago(self.time)
         if evidence.is_over:
@@ -97,10 +98,10 @@ def first_death(evidence: Evidence) -> Death | None:
     if evidence.subject != "job":
         return None
     failed = [one for pod in evidence.pods if (one := _of_pod(pod)) is not None]
-    if evidence.state not in ("Restarting", "Failed") and not failed:
+    if evidence.state not in FAILING and not failed:
         return None
     kept = part_of(evidence.status, "lastFailure")
-    if kept and evidence.state in ("Restarting", "Failed"):
+    if kept and evidence.state in FAILING:
         return _of_status(evidence, kept)
     if not failed:
         return None
