@@ -11,7 +11,7 @@ import os
 import statistics as numbers
 import sys
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -24,6 +24,8 @@ from kubedl.history.engine import create_engine, parse_url
 from kubedl.history.queries.jobs import JobFilter, list_jobs
 from kubedl.history.queries.statistics import statistics
 from proofs.history import generated_jobs as generated
+from proofs.history.generated_receipts import generate_receipts
+from proofs.history.other_queries import Ask, other_queries
 from proofs.history.query_plans import Plan, explained, page_of_plans
 
 FULL = os.environ.get("PROOF_SIZE", "full") == "full"
@@ -38,8 +40,6 @@ SERVERS: dict[str, Callable[[], Database]] = {
     ),
 }
 EXPLAINED = Path(__file__).parents[2] / "docs" / "proofs" / "history-explain.md"
-
-Ask = Callable[[AsyncConnection], Awaitable[object]]
 
 
 @dataclass(frozen=True)
@@ -69,12 +69,14 @@ def main() -> int:
 async def _measure(family: str, database: Database) -> tuple[dict[str, float], list[Plan]]:
     began = time.monotonic()
     year = await generated.generate(parse_url(database.url()), ROWS)
-    print(f"{family}: {ROWS} rows in {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+    await generate_receipts(parse_url(database.url()))
+    print(f"{family}: {ROWS} jobs and their receipts in {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
     engine = create_engine(parse_url(database.url()))
     try:
         async with engine.connect() as connection:
             far = await _cursor(connection, FAR)
             questions = [*_filters(year), *_pages(far), *_months(year)]
+            questions += [Question(*one) for one in await other_queries(connection, year)]
             times = {one.name: await _seconds(connection, one.ask) for one in questions}
         plans = [await _plan(engine, family, one, times[one.name]) for one in questions]
     finally:

@@ -5,9 +5,9 @@ from functools import partial
 from typing import Any
 
 import pytest
-from sqlalchemy import insert
+from sqlalchemy import insert, text
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.ext.asyncio import AsyncEngine
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from kubedl.history import rows
 from kubedl.history.engine import create_engine, parse_url
@@ -19,7 +19,7 @@ from kubedl.history.queries.spend import spend, waste
 from kubedl.history.receipts import Receipts
 from kubedl.history.sink import Epoch
 from kubedl.history.sinks.database import DatabaseSink
-from kubedl.history.tables import price_books
+from kubedl.history.tables import jobs, price_books
 from tests.history.builders import NOW, decoded_job, job, moment, pod, pod_row
 
 KINDS, NAMESPACES = ("PyTorchJob", "TFJob"), ("team-a", "team-b", "team-c")
@@ -130,6 +130,26 @@ async def test_places_are_found(engine: AsyncEngine, cluster: str) -> None:
         pairs = await places_of_receipts(connection, cluster, DAY, DAY)
         assert sorted(pairs) == [(kind, namespace) for kind in KINDS for namespace in NAMESPACES]
         assert await places_of_receipts(connection, cluster, date(2020, 1, 1), date(2020, 1, 2)) == ()
+
+
+async def test_places_are_found_without_reading_all_jobs(engine: AsyncEngine, cluster: str) -> None:
+    """MariaDB counts what it reads: it read the whole index of jobs for each namespace."""
+    row = rows.job_row("TFJob", decoded_job(job("one", namespace="team-a")), deleted=False, now=NOW)
+    common = {**row.values, "cluster": cluster, "created": NOW, "resource_version": 1, "recorded": NOW}
+    values = [{**common, "uid": str(number)} for number in range(500)]
+    async with engine.begin() as connection:
+        await connection.execute(insert(jobs), [*values, {**values[0], "uid": "last", "namespace": "team-b"}])
+    async with engine.connect() as connection:
+        before = await _reads(connection)
+        assert await namespaces_of_jobs(connection, cluster) == ("team-a", "team-b")
+        assert await _reads(connection) - before < 100
+
+
+async def _reads(connection: AsyncConnection) -> int:
+    if connection.dialect.name != "mysql":
+        return 0
+    found = await connection.execute(text("SHOW SESSION STATUS LIKE 'Handler_read_%'"))
+    return sum(int(row.Value) for row in found)
 
 
 async def test_an_engine_that_only_reads_cannot_write(database_url: str, cluster: str) -> None:

@@ -1,8 +1,9 @@
 """Where there are jobs, so that somebody can be asked who may see them."""
 
+from collections.abc import AsyncIterator
 from datetime import date
 
-from sqlalchemy import Column, func, select
+from sqlalchemy import Column, Select, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from kubedl.history.tables import jobs, receipt_lines, receipts
@@ -39,6 +40,9 @@ async def places_of_receipts(
 async def _values(connection: AsyncConnection, cluster: str, column: Column[str]) -> tuple[str, ...]:
     """Return the values of a column, by one step in its index for each: DISTINCT would read the rows of all months."""
     smallest = select(func.min(column)).where(jobs.c.cluster == cluster)
+    if connection.dialect.name == "mysql":
+        # In a recursive query MariaDB reads the whole index for each step: only for a constant it looks it up.
+        return tuple([value async for value in _steps(connection, smallest, column)])
     found = smallest.cte("found", recursive=True)
     [before] = found.columns
     following = smallest.where(column > before).scalar_subquery()
@@ -46,3 +50,12 @@ async def _values(connection: AsyncConnection, cluster: str, column: Column[str]
     [value] = found.columns
     query = select(value).where(value.is_not(None)).limit(MOST_PLACES)
     return tuple(str(one) for one in (await connection.execute(query)).scalars())
+
+
+async def _steps(connection: AsyncConnection, smallest: Select[str], column: Column[str]) -> AsyncIterator[str]:
+    value = (await connection.execute(smallest)).scalar()
+    for _ in range(MOST_PLACES):
+        if value is None:
+            return
+        yield value
+        value = (await connection.execute(smallest.where(column > value))).scalar()
