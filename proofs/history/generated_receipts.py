@@ -12,7 +12,9 @@ _COMMON = {
     "cluster": "cluster",
     "uid": "uid",
     "namespace": "namespace",
+    "kind": "kind",
     "user_name": "user_name",
+    "queue": "queue",
     "cpu_seconds": "3600 * (1 + gpus)",
     "memory_gib_seconds": "28800 * (1 + gpus)",
     "gpu_seconds": "3600 * gpus",
@@ -23,9 +25,7 @@ _COLUMNS = {
     tables.receipts: {
         **_COMMON,
         "created": "created",
-        "kind": "kind",
         "name": "name",
-        "queue": "queue",
         "state": "state",
         "finished": "finished",
         "waiting_seconds": "60 + 7 * gpus",
@@ -45,7 +45,7 @@ _COLUMNS = {
 
 
 async def generate_receipts(url: URL) -> None:
-    """Fill the tables. Their index is left out meanwhile, and rows come in the order of their keys."""
+    """Fill the tables. Their indexes are left out meanwhile, and rows come in the order of their keys."""
     engine = create_async_engine(url)  # not the product's: its statements may take 30 s only
     try:
         for statement in _statements(engine.dialect.name):
@@ -57,15 +57,17 @@ async def generate_receipts(url: URL) -> None:
 
 
 def _statements(family: str) -> Iterator[str]:
-    [by_day] = tables.receipt_lines.indexes
-    columns = ", ".join(column.name for column in by_day.columns)
-    yield f"DROP INDEX {by_day.name}" + (" ON receipt_lines" if family == "mysql" else "")
-    for table, chosen in _COLUMNS.items():
+    on = " ON {}" if family == "mysql" else ""
+    indexes = [(table.name, index) for table in _COLUMNS for index in table.indexes]
+    for table, index in indexes:
+        yield f"DROP INDEX {index.name}" + on.format(table)
+    for filled, chosen in _COLUMNS.items():
         values = ", ".join(chosen.values())
         yield (
-            f"INSERT INTO {table.name} ({', '.join(chosen)}) SELECT {values} FROM jobs "  # noqa: S608
+            f"INSERT INTO {filled.name} ({', '.join(chosen)}) SELECT {values} FROM jobs "  # noqa: S608
             "WHERE finished IS NOT NULL AND deleted IS NOT NULL ORDER BY cluster, uid"
         )
-    yield f"CREATE INDEX {by_day.name} ON receipt_lines ({columns})"
-    for table in _COLUMNS:
-        yield f"VACUUM (ANALYZE) {table.name}" if family == "postgresql" else f"ANALYZE TABLE {table.name}"
+    for table, index in indexes:
+        yield f"CREATE INDEX {index.name} ON {table} ({', '.join(column.name for column in index.columns)})"
+    for filled in _COLUMNS:
+        yield f"VACUUM (ANALYZE) {filled.name}" if family == "postgresql" else f"ANALYZE TABLE {filled.name}"

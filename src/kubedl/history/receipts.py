@@ -158,13 +158,12 @@ class Receipts:
 
     async def _store(self, connection: AsyncConnection, job: Any, made: Receipt) -> None:  # noqa: ANN401 - a row
         head = {"cluster": self._cluster, "uid": job.uid}
-        shared = {"namespace": job.namespace, "user_name": job.user_name, "currency": made.currency}
+        shared = {name: getattr(job, name) for name in ("namespace", "kind", "user_name", "queue")}
+        shared["currency"] = made.currency
         values = {
             **shared,
             "created": job.created,
-            "kind": job.kind,
             "name": job.name,
-            "queue": job.queue,
             "state": job.state,
             "finished": job.finished or job.deleted,
             "waiting_seconds": made.waiting_seconds,

@@ -280,6 +280,15 @@ receipts = _table(
     key=("cluster", "uid"),
     monthly=False,
 )
+# With all columns of what was waited for and lost, which is then read without the rows.
+SECONDS = ("running_seconds", "waiting_seconds", "restarted_seconds", "lost_seconds")
+Index(
+    "receipts_by_finished",
+    receipts.c.cluster,
+    *(receipts.c[name] for name in ("finished", "kind", "namespace", *SECONDS)),
+)
+
+# With kind and queue of the job, so that spending is added up without reading the receipts.
 receipt_lines = _table(
     "receipt_lines",
     _cluster_column(),
@@ -288,7 +297,9 @@ receipt_lines = _table(
     _text("pool", 253),
     Column("spot", Boolean, nullable=False),
     _text("namespace", 63),
+    _text("kind", 63),
     _text("user_name", 253),
+    _text("queue", 253),
     _text("currency", 16),
     *(_number(name) for name in ("cpu_seconds", "memory_gib_seconds", "gpu_seconds", "cost_micros")),
     key=("cluster", "uid", "day", "pool", "spot"),

@@ -6,7 +6,7 @@ from datetime import date
 from sqlalchemy import Column, Select, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from kubedl.history.tables import jobs, receipt_lines, receipts
+from kubedl.history.tables import jobs, receipt_lines
 
 MOST_PLACES = 20_000
 
@@ -26,10 +26,8 @@ async def places_of_receipts(
 ) -> tuple[tuple[str, str], ...]:
     """Return kinds and namespaces of jobs that used something from the first day to the last."""
     lines = receipt_lines.c
-    same = (receipts.c.cluster == lines.cluster) & (receipts.c.uid == lines.uid)
     query = (
-        select(receipts.c.kind, lines.namespace)
-        .join_from(receipt_lines, receipts, same)
+        select(lines.kind, lines.namespace)
         .where(lines.cluster == cluster, lines.day >= first.isoformat(), lines.day <= last.isoformat())
         .distinct()
         .limit(MOST_PLACES)

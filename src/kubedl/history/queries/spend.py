@@ -1,10 +1,10 @@
 """Receipts, and what teams have spent."""
 
 from collections.abc import Sequence
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, FromClause, case, func, literal_column, select
+from sqlalchemy import ColumnElement, case, func, literal_column, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from kubedl.history.queries.answers import ReceiptLineRecord, ReceiptRecord, SpendRow, WasteRow
@@ -18,7 +18,7 @@ PRICED, UNPRICED = "priced", "unpriced"
 GROUPS: dict[str, ColumnElement[Any]] = {
     "team": receipt_lines.c.namespace,
     "user": receipt_lines.c.user_name,
-    "queue": receipts.c.queue,
+    "queue": receipt_lines.c.queue,
     "day": receipt_lines.c.day,
     "pool": receipt_lines.c.pool,
     # Whether the price book had a price for what was used. Literals, because PostgreSQL compares groups by their text.
@@ -27,7 +27,6 @@ GROUPS: dict[str, ColumnElement[Any]] = {
         else_=literal_column(f"'{UNPRICED}'"),
     ),
 }
-OF_RECEIPTS = frozenset({"queue"})  # the lines of a receipt do not have it
 SUMS = ("cpu_seconds", "memory_gib_seconds", "gpu_seconds", "cost_micros")
 WASTE = ("waiting_seconds", "restarted_seconds", "lost_seconds")
 
@@ -65,19 +64,15 @@ async def spend(
         raise ValueError(f"group by some of {', '.join(GROUPS)}")
     lines = receipt_lines.c
     columns = [GROUPS[name].label(f"group_{name}") for name in by]
-    table: FromClause = receipt_lines
-    if scope is not None or OF_RECEIPTS & set(by):
-        table = receipt_lines.join(receipts, (receipts.c.cluster == lines.cluster) & (receipts.c.uid == lines.uid))
     query = (
         select(*columns, lines.currency, *(func.sum(lines[name]).label(name) for name in SUMS))
-        .select_from(table)
         .where(*_used(cluster, first, last, namespaces))
         .group_by(*columns, lines.currency)
         .order_by(*columns, lines.currency)
         .limit(MOST_GROUPS)
     )
     if scope is not None:
-        query = query.where(scope.condition(receipts.c.kind, receipts.c.namespace))
+        query = query.where(scope.condition(lines.kind, lines.namespace))
     return tuple(
         SpendRow(
             group=tuple(str(value) for value in row[: len(by)]),
@@ -96,19 +91,23 @@ async def waste(
     namespaces: Sequence[str] | None = None,
     scope: Scope | None = None,
 ) -> tuple[WasteRow, ...]:
-    """Return by team how long jobs waited and what of their pods' time was lost.
+    """Return by team how long jobs waited and what of their pods' time was lost, of jobs that ended in a range of days.
 
-    Of all jobs that used something from the first day to the last, each as a whole: receipts do not say on which day.
+    Each counts as a whole on the day on which it ended, so it is in one range of two that follow each other. Jobs that
+    never had a node are left out.
     """
-    number = func.count().label("jobs")
-    used = select(receipt_lines.c.uid).where(*_used(cluster, first, last, namespaces))
+    _check(first, last)
+    columns, number = receipts.c, func.count().label("jobs")
     query = (
-        select(receipts.c.namespace, number, *(func.sum(receipts.c[name]).label(name) for name in WASTE))
-        .where(receipts.c.cluster == cluster, receipts.c.uid.in_(used))
-        .group_by(receipts.c.namespace)
-        .order_by(receipts.c.namespace)
+        select(columns.namespace, number, *(func.sum(columns[name]).label(name) for name in WASTE))
+        .where(columns.cluster == cluster, columns.finished >= _midnight(first))
+        .where(columns.finished < _midnight(last + timedelta(days=1)), columns.running_seconds > 0)
+        .group_by(columns.namespace)
+        .order_by(columns.namespace)
         .limit(MOST_GROUPS)
     )
+    if namespaces is not None:
+        query = query.where(columns.namespace.in_(list(namespaces)))
     if scope is not None:
         query = query.where(scope.condition(receipts.c.kind, receipts.c.namespace))
     return tuple(
@@ -119,8 +118,16 @@ async def waste(
 
 def _used(cluster: str, first: date, last: date, namespaces: Sequence[str] | None) -> list[ColumnElement[bool]]:
     """Return the conditions of lines in a range of days. Raises ValueError if it is too long."""
-    if last - first > LONGEST_RANGE:
-        raise ValueError(f"the range is longer than {LONGEST_RANGE.days} days")
+    _check(first, last)
     lines = receipt_lines.c
     found = [lines.cluster == cluster, lines.day >= first.isoformat(), lines.day <= last.isoformat()]
     return found if namespaces is None else [*found, lines.namespace.in_(list(namespaces))]
+
+
+def _check(first: date, last: date) -> None:
+    if last - first > LONGEST_RANGE:
+        raise ValueError(f"the range is longer than {LONGEST_RANGE.days} days")
+
+
+def _midnight(day: date) -> datetime:
+    return datetime.combine(day, time(), UTC)
