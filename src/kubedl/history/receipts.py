@@ -20,14 +20,13 @@ from kubedl.history.price_book import NodeLabels, PriceBook, stored_price_book
 from kubedl.history.receipt import PodUsage, Receipt, receipt
 from kubedl.history.sink import RejectedError, SinkUnavailableError
 from kubedl.history.sinks.database import transaction
-from kubedl.history.tables import jobs, nodes, pods, price_books, receipt_lines, receipts
+from kubedl.history.tables import USED, jobs, nodes, pods, price_books, receipt_lines, receipts
 from kubedl.kube import codec
 
 PAUSE = 2.0  # seconds in which changes of one job are collected
 TRY_AGAIN = 10.0
 PAGE = 200
 LOOK_BACK = timedelta(days=30)  # at a start
-TOTALS = ("cpu_seconds", "memory_gib_seconds", "gpu_seconds", "cost_micros")
 
 log = structlog.get_logger()
 
@@ -172,7 +171,7 @@ class Receipts:
             "lost_seconds": made.lost_seconds,
             "price_book": made.price_book,
             "computed": self._clock(),
-            **{name: sum(getattr(line, name) for line in made.lines) for name in TOTALS},
+            **{name: sum(getattr(line, name) for line in made.lines) for name in USED},
         }
         ours = (receipts.c.cluster == self._cluster, receipts.c.uid == job.uid)
         if (await connection.execute(update(receipts).where(*ours).values(values))).rowcount == 0:

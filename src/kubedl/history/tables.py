@@ -252,6 +252,8 @@ def _number(name: str) -> Column[int]:
     return Column(name, BigInteger, nullable=False, default=0)
 
 
+USED = ("cpu_seconds", "memory_gib_seconds", "gpu_seconds", "cost_micros")
+
 # Receipts outlive the rows of their jobs: the retention does not touch them.
 price_books = _table(
     "price_books",
@@ -273,7 +275,7 @@ receipts = _table(
     _text("state", 16),
     Column("finished", UtcDateTime),
     *(_number(name) for name in ("waiting_seconds", "running_seconds", "restarted_seconds", "lost_seconds")),
-    *(_number(name) for name in ("cpu_seconds", "memory_gib_seconds", "gpu_seconds", "cost_micros")),
+    *(_number(name) for name in USED),
     _text("currency", 16),
     _text("price_book", 16),
     Column("computed", UtcDateTime, nullable=False),
@@ -301,10 +303,12 @@ receipt_lines = _table(
     _text("user_name", 253),
     _text("queue", 253),
     _text("currency", 16),
-    *(_number(name) for name in ("cpu_seconds", "memory_gib_seconds", "gpu_seconds", "cost_micros")),
+    *(_number(name) for name in USED),
     key=("cluster", "uid", "day", "pool", "spot"),
     monthly=False,
 )
-Index("receipt_lines_by_day", receipt_lines.c.cluster, receipt_lines.c.day, receipt_lines.c.namespace)
+# With all columns of sums. The key has the pool, and InnoDB keeps the key in each index.
+SPENT = ("day", "namespace", "kind", "user_name", "queue", "currency", *USED)
+Index("receipt_lines_by_day", receipt_lines.c.cluster, *(receipt_lines.c[name] for name in SPENT))
 
 MONTHLY = tuple(name for name, table in metadata.tables.items() if table.dialect_options["postgresql"]["partition_by"])

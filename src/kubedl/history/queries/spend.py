@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from kubedl.history.queries.answers import ReceiptLineRecord, ReceiptRecord, SpendRow, WasteRow
 from kubedl.history.queries.jobs import answers
 from kubedl.history.queries.scope import Scope
-from kubedl.history.tables import receipt_lines, receipts
+from kubedl.history.tables import USED, receipt_lines, receipts
 
 LONGEST_RANGE = timedelta(days=366)
 MOST_GROUPS = 20_000
@@ -27,7 +27,6 @@ GROUPS: dict[str, ColumnElement[Any]] = {
         else_=literal_column(f"'{UNPRICED}'"),
     ),
 }
-SUMS = ("cpu_seconds", "memory_gib_seconds", "gpu_seconds", "cost_micros")
 WASTE = ("waiting_seconds", "restarted_seconds", "lost_seconds")
 
 
@@ -65,7 +64,7 @@ async def spend(
     lines = receipt_lines.c
     columns = [GROUPS[name].label(f"group_{name}") for name in by]
     query = (
-        select(*columns, lines.currency, *(func.sum(lines[name]).label(name) for name in SUMS))
+        select(*columns, lines.currency, *(func.sum(lines[name]).label(name) for name in USED))
         .where(*_used(cluster, first, last, namespaces))
         .group_by(*columns, lines.currency)
         .order_by(*columns, lines.currency)
@@ -77,7 +76,7 @@ async def spend(
         SpendRow(
             group=tuple(str(value) for value in row[: len(by)]),
             currency=row.currency,
-            **{name: int(getattr(row, name)) for name in SUMS},
+            **{name: int(getattr(row, name)) for name in USED},
         )
         for row in await connection.execute(query)
     )

@@ -10,6 +10,8 @@ down_revision = "0003"
 branch_labels = None
 depends_on = None
 
+SPENT = ("cluster", "day", "namespace", "kind", "user_name", "queue", "currency")
+USED = ("cpu_seconds", "memory_gib_seconds", "gpu_seconds", "cost_micros")
 SECONDS = ("running_seconds", "waiting_seconds", "restarted_seconds", "lost_seconds")
 
 
@@ -21,8 +23,16 @@ def upgrade() -> None:
             op.add_column("receipt_lines", sa.Column(name, sa.String(length), nullable=False, server_default=""))
     for statement in _filled():
         op.execute(statement)
-    if "receipts_by_finished" not in {index["name"] for index in sa.inspect(op.get_bind()).get_indexes("receipts")}:
-        op.create_index("receipts_by_finished", "receipts", ["cluster", "finished", "kind", "namespace", *SECONDS])
+    _index("receipt_lines_by_day", "receipt_lines", [*SPENT, *USED])
+    _index("receipts_by_finished", "receipts", ["cluster", "finished", "kind", "namespace", *SECONDS])
+
+
+def _index(name: str, table: str, columns: list[str]) -> None:
+    there = {index["name"]: index["column_names"] for index in sa.inspect(op.get_bind()).get_indexes(table)}
+    if there.get(name) != columns:
+        if name in there:
+            op.drop_index(name, table)
+        op.create_index(name, table, columns)
 
 
 def _filled() -> Iterator[sa.Update]:
