@@ -14,6 +14,12 @@ export function follow() {
   window.seenAt = (_, words) => seen.get(words);
   window.port = () => document.querySelector(".vport");
 
+  /** Rows whose element comes after that of a later row. */
+  window.outOfOrder = () => {
+    const numbers = [...document.querySelectorAll(".vrow")].map((row) => Number(row.ariaRowIndex));
+    return numbers.filter((number, place) => number < numbers[place - 1]).length;
+  };
+
   /** Scroll, until the rows of that place are drawn. */
   window.scrolled = async (top) => {
     await nextFrame();
@@ -86,7 +92,7 @@ export function follow() {
 
   /** A frame in which so many rows have changed, drawn. One of them is the first row of the list. */
   window.changed = async (count, word) => {
-    const name = document.querySelector(".vrow b").textContent;
+    const name = document.querySelector(".vrow a").textContent;
     const start = Math.max(0, rows.findIndex((row) => row.name === name) - count / 2);
     const some = rows.slice(start, start + count).map((row) => ({ ...row, message: word }));
     position += 1;

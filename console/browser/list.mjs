@@ -134,7 +134,20 @@ async function focus() {
     const now = await page.evaluate(() => (document.activeElement.closest(".vrow") ? document.activeElement.textContent : ""));
     if (now !== "" && now !== name) lost += 1;
   }
-  return { "focus on another job": lost };
+  return { "focus on another job": lost, ...(await rest()) };
+}
+
+/** A list that has come to rest after a scroll: its elements in the order of its rows, the focus still on its job. */
+async function rest() {
+  await page.evaluate(() => window.scrolled(0));
+  await page.waitForFunction(() => window.outOfOrder() === 0);
+  const link = page.locator('.vrow[aria-rowindex="20"] a');
+  await link.focus();
+  await page.evaluate(() => window.scrolled(400));
+  const moved = await page.evaluate(() => window.outOfOrder());
+  await page.waitForFunction(() => window.outOfOrder() === 0);
+  const kept = await link.evaluate((element) => element === document.activeElement);
+  return { "rows out of order while it scrolls": moved, "focus lost at rest": kept ? 0 : 1 };
 }
 
 async function frame(number) {
