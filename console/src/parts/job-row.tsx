@@ -36,7 +36,7 @@ export const Row = memo(function Row({ row, index, top, now, narrow }: Props) {
         <a href={at(`/jobs/${[row.namespace, row.kind.toLowerCase(), row.name].map(encodeURIComponent).join("/")}`)}>{row.name}</a>{" "}
         <span className="dimmer">{row.namespace}</span>
       </span>
-      <span role="cell" className="c-kind dim cut" title={row.kind}>
+      <span role="cell" className="c-kind dim" title={row.kind}>
         {row.kind.replace(/Job$/, "")}
       </span>
       <span role="cell" className="c-user cut" title={row.user === "" ? undefined : `${row.user}, as the job states`}>
