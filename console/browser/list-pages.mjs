@@ -14,10 +14,18 @@ export function follow() {
   window.seenAt = (_, words) => seen.get(words);
   window.port = () => document.querySelector(".vport");
 
+  const drawn = () => [...document.querySelectorAll(".vrow")].map((row) => ({ row, number: Number(row.ariaRowIndex) }));
+
   /** Rows whose element comes after that of a later row. */
-  window.outOfOrder = () => {
-    const numbers = [...document.querySelectorAll(".vrow")].map((row) => Number(row.ariaRowIndex));
-    return numbers.filter((number, place) => number < numbers[place - 1]).length;
+  window.outOfOrder = () => drawn().filter(({ number }, place, rows) => number < rows[place - 1]?.number).length;
+
+  /** Give the focus to a job after whose element another one comes than that of the next job, if there is one; its number. */
+  window.focusedApart = () => {
+    const rows = drawn();
+    const apart = rows.find(({ number }, place) => rows[place + 1]?.number !== number + 1 && rows.some((other) => other.number === number + 1));
+    const { row, number } = apart ?? rows[12];
+    row.querySelector("a").focus({ preventScroll: true });
+    return number;
   };
 
   /** Scroll, until the rows of that place are drawn. */

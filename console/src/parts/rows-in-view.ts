@@ -11,8 +11,8 @@ interface InView {
 }
 
 /**
- * The rows to draw of a long list, all of one height. When the list has come to rest their elements are put into the
- * order of the rows, which is that of the Tab key and of screen readers.
+ * The rows to draw of a long list, all of one height. When the list has come to rest, or the Tab key is pressed, their
+ * elements are put into the order of the rows: the Tab key and screen readers go by it.
  */
 export function useRowsInView(total: number, height: number): InView {
   const [top, setTop] = useState(0);
@@ -23,21 +23,25 @@ export function useRowsInView(total: number, height: number): InView {
       if (element === null) return;
       let timer: ReturnType<typeof setTimeout> | undefined;
       const row = (): number => Math.floor(element.scrollTop / height);
+      const rest = (): void => setRested(row());
       const scrolled = (): void => {
         flushSync(() => setTop(row())); // in the frame that scrolls, not in the one after
         clearTimeout(timer);
-        timer = setTimeout(() => setRested(row()), REST);
+        timer = setTimeout(rest, REST);
       };
+      const pressed = ({ key }: KeyboardEvent): void => void (key === "Tab" && flushSync(rest)); // before the focus moves
       const sized = (): void => setFit(Math.ceil(element.clientHeight / height));
       const observer = new ResizeObserver(sized);
       element.addEventListener("scroll", scrolled, { passive: true });
+      element.addEventListener("keydown", pressed);
       observer.observe(element);
       sized();
       setTop(row());
-      setRested(row());
+      rest();
       return () => {
         clearTimeout(timer);
         element.removeEventListener("scroll", scrolled);
+        element.removeEventListener("keydown", pressed);
         observer.disconnect();
       };
     },
