@@ -14,6 +14,20 @@ export function follow() {
   window.seenAt = (_, words) => seen.get(words);
   window.port = () => document.querySelector(".vport");
 
+  const drawn = () => [...document.querySelectorAll(".vrow")].map((row) => ({ row, number: Number(row.ariaRowIndex) }));
+
+  /** Rows whose element comes after that of a later row. */
+  window.outOfOrder = () => drawn().filter(({ number }, place, rows) => number < rows[place - 1]?.number).length;
+
+  /** Give the focus to a job after whose element another one comes than that of the next job, if there is one; its number. */
+  window.focusedApart = () => {
+    const rows = drawn();
+    const apart = rows.find(({ number }, place) => rows[place + 1]?.number !== number + 1 && rows.some((other) => other.number === number + 1));
+    const { row, number } = apart ?? rows[12];
+    row.querySelector("a").focus({ preventScroll: true });
+    return number;
+  };
+
   /** Scroll, until the rows of that place are drawn. */
   window.scrolled = async (top) => {
     await nextFrame();
@@ -86,7 +100,7 @@ export function follow() {
 
   /** A frame in which so many rows have changed, drawn. One of them is the first row of the list. */
   window.changed = async (count, word) => {
-    const name = document.querySelector(".vrow b").textContent;
+    const name = document.querySelector(".vrow a").textContent;
     const start = Math.max(0, rows.findIndex((row) => row.name === name) - count / 2);
     const some = rows.slice(start, start + count).map((row) => ({ ...row, message: word }));
     position += 1;

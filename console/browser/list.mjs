@@ -134,7 +134,24 @@ async function focus() {
     const now = await page.evaluate(() => (document.activeElement.closest(".vrow") ? document.activeElement.textContent : ""));
     if (now !== "" && now !== name) lost += 1;
   }
-  return { "focus on another job": lost };
+  return { "focus on another job": lost, ...(await rest()) };
+}
+
+/** A list that has come to rest after a scroll: its elements in the order of its rows, the focus still on its job. */
+async function rest() {
+  await page.evaluate(() => window.scrolled(0));
+  await page.waitForFunction(() => window.outOfOrder() === 0);
+  const link = page.locator('.vrow[aria-rowindex="20"] a');
+  await link.focus();
+  await page.evaluate(() => window.scrolled(400));
+  const moved = await page.evaluate(() => window.outOfOrder());
+  await page.waitForFunction(() => window.outOfOrder() === 0);
+  const kept = await link.evaluate((element) => element === document.activeElement);
+  await page.evaluate(() => window.scrolled(800));
+  const chosen = await page.evaluate(() => window.focusedApart());
+  await page.keyboard.press("Tab");
+  const next = await page.evaluate(() => Number(document.activeElement.closest(".vrow")?.ariaRowIndex));
+  return { "rows out of order while it scrolls": moved, "focus lost at rest": kept ? 0 : 1, "Tab to another row than the next": next === chosen + 1 ? 0 : 1 };
 }
 
 async function frame(number) {
@@ -194,8 +211,8 @@ async function deleted() {
 }
 
 try {
-  const figures = { ...(await paint()), ...(await scrolling()), ...(await beside()), ...(await filters()), ...(await focus()), ...(await changes()), ...(await memory()) };
-  if (far !== "") Object.assign(figures, await deleted());
+  const figures = {};
+  for (const part of [paint, scrolling, beside, filters, focus, changes, ...(far === "" ? [] : [deleted]), memory]) Object.assign(figures, await part());
   console.log(JSON.stringify({ figures: Object.fromEntries(Object.entries(figures).map(([name, value]) => [name, Math.round(value * 100) / 100])), errors }));
 } finally {
   await browser.close();

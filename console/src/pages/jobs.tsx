@@ -1,10 +1,11 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useVirtualizer } from "@tanstack/react-virtual";
-import { useDeferredValue, useLayoutEffect, useMemo, useRef, useSyncExternalStore } from "react";
+import { type MouseEvent, useDeferredValue, useLayoutEffect, useMemo, useRef, useSyncExternalStore } from "react";
 import type { JobRow, Session } from "../api/wire";
+import { elementOf } from "../live/row-window";
 import { DeletedJobs } from "../parts/deleted-jobs";
 import { Icon } from "../parts/icon";
 import { Row } from "../parts/job-row";
+import { useRowsInView } from "../parts/rows-in-view";
 import { Skeleton } from "../parts/skeleton";
 import { panelOf, Tabs } from "../parts/tabs";
 import { Notice, Trouble } from "../parts/trouble";
@@ -13,8 +14,6 @@ import { countsOf, DELETED, inView, matcher, type View, VIEWS } from "../text/fi
 import { figure, hiddenWords } from "../text/format";
 
 const TABS: readonly { readonly id: View; readonly title: string }[] = [...VIEWS, { id: DELETED, title: "Deleted" }];
-
-const SLOTS = 256; // more rows than are ever drawn at a time
 
 const narrow = window.matchMedia("(max-width: 820px)");
 const onNarrow = (listener: () => void): (() => void) => {
@@ -73,23 +72,24 @@ export function Jobs() {
 
 function Table({ rows, any, clear }: { rows: readonly JobRow[]; any: boolean; clear: () => void }) {
   const now = useNow(10_000);
+  const navigate = useNavigate();
   const small = useSyncExternalStore(onNarrow, () => narrow.matches);
-  const port = useRef<HTMLDivElement>(null);
   const height = small ? 88 : 36;
-  const virtual = useVirtualizer({
-    count: rows.length,
-    getScrollElement: () => port.current,
-    estimateSize: () => height,
-    getItemKey: (index) => rows[index]?.uid ?? index,
-    overscan: 4,
-  });
+  const { port, drawn, order } = useRowsInView(rows.length, height);
   const focused = useRef<string | undefined>(undefined);
   // Elements are used again for other rows, and the focus must not go with them: Enter would open another job.
   useLayoutEffect(() => {
     const row = document.activeElement?.closest<HTMLElement>(".vrow");
-    if (row && row.dataset["uid"] !== focused.current) port.current?.focus({ preventScroll: true });
+    if (row && row.dataset["uid"] !== focused.current) row.closest<HTMLElement>(".vport")?.focus({ preventScroll: true });
   });
-  const items = virtual.getVirtualItems();
+  const follow = (event: MouseEvent): void => {
+    const link = (event.target as Element).closest("a");
+    if (link === null || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return; // the browser's own
+    const row = rows.find(({ uid }) => uid === uidOf(link));
+    if (row === undefined) return;
+    event.preventDefault();
+    void navigate({ to: "/jobs/$namespace/$kind/$name", params: { namespace: row.namespace, kind: row.kind.toLowerCase(), name: row.name } });
+  };
   const foot = (
     <div className="tablefoot">
       {store.seesNothing ? null : <span>{figure(rows.length)} live</span>}
@@ -119,12 +119,15 @@ function Table({ rows, any, clear }: { rows: readonly JobRow[]; any: boolean; cl
           role="rowgroup"
           tabIndex={0}
           aria-label="Rows"
-          onFocus={(event) => (focused.current = event.target.closest<HTMLElement>(".vrow")?.dataset["uid"])}
+          onFocus={(event) => (focused.current = uidOf(event.target))}
+          onClick={follow}
         >
           <div className="vspace" style={{ height: rows.length * height }}>
-            {items.map((item) => {
-              const row = rows[item.index];
-              return row === undefined ? null : <Row key={item.index % SLOTS} row={row} index={item.index} top={item.index * height} now={now} />;
+            {order.map((index) => {
+              const row = rows[index];
+              return row === undefined ? null : (
+                <Row key={elementOf(index, drawn)} row={row} index={index} top={index * height} now={now} narrow={small} />
+              );
             })}
           </div>
         </div>
@@ -133,6 +136,9 @@ function Table({ rows, any, clear }: { rows: readonly JobRow[]; any: boolean; cl
     </div>
   );
 }
+
+/** The job of the row that an element is in. */
+const uidOf = (element: Element): string | undefined => element.closest<HTMLElement>(".vrow")?.dataset["uid"];
 
 function Empty({ any, clear }: { any: boolean; clear: () => void }) {
   if (any)

@@ -1,9 +1,10 @@
+import { memo } from "react";
 import { readiness } from "../text/format";
 
 const MOST = 8; // bars; more pods than that are a figure alone
 
 /** Ready pods of all: as bars, and as figures. */
-export function Ready({ text }: { text: string }) {
+export const Ready = memo(function Ready({ text }: { text: string }) {
   const found = readiness(text);
   if (found === null) return <span className="dim">{text || "–"}</span>;
   return (
@@ -14,4 +15,4 @@ export function Ready({ text }: { text: string }) {
       {text}
     </span>
   );
-}
+});

@@ -1,8 +1,9 @@
+import { memo } from "react";
 import { look, word } from "../text/states";
 import { Icon } from "./icon";
 
 /** A state: a sign, a word and a colour, never a colour alone. */
-export function State({ state, plain = false }: { state: string; plain?: boolean }) {
+export const State = memo(function State({ state, plain = false }: { state: string; plain?: boolean }) {
   const { tone, sign } = look(state);
   return (
     <span className={`pill tone-${tone}${plain ? " plain" : ""}`}>
@@ -10,4 +11,4 @@ export function State({ state, plain = false }: { state: string; plain?: boolean
       {word(state)}
     </span>
   );
-}
+});
