@@ -1,12 +1,11 @@
 // The whole way of a model, by one person and without loading the page again: a job is submitted by the form, waits, runs,
-// becomes a version that is served, and is deleted and found again. Environment: NAMESPACE, IMAGE, COMMAND, MODEL, REPOSITORY,
-// CLAIM, SERVICE, and that of stage.mjs. After each step a line of JSON has its name and what the page said; the reply is what
+// becomes a version that is served, and is deleted and found again. Environment: NAMESPACE, IMAGE, COMMAND, JOB, MODEL,
+// REPOSITORY, CLAIM, SERVICE, and that of stage.mjs. After each step a line of JSON has its name and what the page said; the reply is what
 // the next step needs.
 import { page, pictures, play, reached, signedIn } from "./stage.mjs";
 
-const { NAMESPACE, IMAGE, COMMAND, MODEL, REPOSITORY, CLAIM, SERVICE } = process.env;
+const { NAMESPACE, IMAGE, COMMAND, MODEL, REPOSITORY, CLAIM, SERVICE, JOB: FIRST } = process.env;
 const LATEST = 300_000; // milliseconds for what images are pulled and packed for
-const FIRST = "digits";
 const WEIGHTS = { a: 30, b: 50, c: 20 };
 
 const field = (name) => page.getByLabel(name, { exact: true });
@@ -35,7 +34,7 @@ async function submit() {
   await field("Namespace").fill(NAMESPACE);
   await field("Image").fill(IMAGE);
   await field("Command").fill(COMMAND);
-  await page.getByRole("group", { name: "Worker" }).getByLabel("GPUs each").fill("1");
+  await page.getByRole("group", { name: "Master" }).getByLabel("GPUs each").fill("1");
   await yaml.fill((await yaml.inputValue()).replace("spec:\n", `spec:\n${MODEL_VERSION}`));
   await button("Check").click();
   await page.getByText("The API server would take it").waitFor();
@@ -44,9 +43,9 @@ async function submit() {
   await step("submitted", { name: FIRST });
 }
 
-/** The why box when it has the sentence of the rules, which name the GPU that no node has. */
+/** The why box when it has the sentence of the rules, which is about the GPU that no node has. */
 async function waits() {
-  const why = page.locator('section[aria-label="Why"]').filter({ hasText: /^\s*Why/ }).filter({ hasText: "nvidia.com/gpu" });
+  const why = page.locator('section[aria-label="Why"]').filter({ hasText: /^\s*Why/ }).filter({ hasText: /gpu/i });
   await why.waitFor();
   await pictures("way-waits");
   await step("waits", { why: await text(why.locator(".why span").first()) });

@@ -25,7 +25,7 @@ from tests.e2e.training import checkpoints
 from tests.e2e.workspace import Workspace
 
 PERSON = "mei.lin"
-SERVICE, MODEL = "reader", "digits"
+JOB, MODEL, SERVICE = "digits", "digit-net", "reader"
 CONSOLE = f"system:serviceaccount:{NAMESPACE}:kubedl-console"
 SECRETS = {"databaseSecret": "history-database", "logsSecret": "history-logs"}
 LIST_NODES = {"apiGroups": [""], "resources": ["nodes"], "verbs": ["list"]}
@@ -58,6 +58,14 @@ class Way:
     def repository(self) -> str:
         """Where images of models are pushed to."""
         return f"{self.cluster.instance.registry}/models/{self.namespace}"
+
+    def recorded(self, job: str) -> bool:
+        """Whether the history has the end of a job: its deletion, its receipt and its log."""
+        found = self.history.rows(
+            "SELECT jobs.namespace, jobs.name FROM jobs JOIN receipts ON receipts.uid = jobs.uid "
+            "JOIN pods ON pods.job_uid = jobs.uid WHERE jobs.deleted IS NOT NULL AND pods.log_location IS NOT NULL"
+        )
+        return [self.namespace, job] in found
 
     @property
     def inference(self) -> ObservedInference:

@@ -16,7 +16,15 @@ from kubedl.console.object_kinds import CRONS, INFERENCES
 from kubedl.console.pages import Pages
 from kubedl.console.people import Caller
 from kubedl.console.rights import Question
-from kubedl.console.wire_actions import ActionList, ActionRow, Done, JobChange, RolloutChange, VersionChange, WeightsChange
+from kubedl.console.wire_actions import (
+    ActionList,
+    ActionRow,
+    Done,
+    JobChange,
+    RolloutChange,
+    VersionChange,
+    WeightsChange,
+)
 from kubedl.console.wire_base import Missing
 from kubedl.kube.types.meta import ObjectKey, Resource
 
