@@ -148,6 +148,9 @@ export const pages = [
       await page.getByRole("dialog").getByText("llama3-8b-sft-v2 serves everything again").waitFor();
       await page.getByRole("button", { name: "Keep it as it is" }).click();
       await page.getByRole("button", { name: "Next step" }).waitFor();
+      await page.getByRole("button", { name: "Change version" }).click();
+      await page.getByRole("dialog").getByText("It goes out in steps: 5 %, 25 %, 50 %, 100 %.").waitFor();
+      await page.getByRole("button", { name: "Keep it as it is" }).click();
     },
   ],
   [
@@ -159,7 +162,7 @@ export const pages = [
       await page.getByRole("row", { name: /c vit-g14-v2 0 0 % not known not known not known 0.2/ }).waitFor();
       await sees(page, "Not known: the gateway has counted no request of it.");
       await sees(page, "ImagePull: <img src=x onerror=alert(1)>");
-      await sees(page, "You may not change weights: the right to get inferences.serving.kubedl.io in vision is missing.");
+      await sees(page, "You may not change its version or change weights: the right to get inferences.serving.kubedl.io in vision is missing.");
       if (await page.getByRole("button", { name: "Change weights" }).isEnabled()) throw new Error("a button that cannot work is on");
     },
   ],

@@ -39,10 +39,11 @@ export async function signIn() {
   await page.evaluate(() => (window.stayed = true));
 }
 
-/** Say that a step is reached, and wait until the test says that the cluster is ready for the next. */
+/** Say that a step is reached, and wait until the test says that the cluster is ready for the next; returns its words. */
 export async function reached(step) {
   console.log(step);
-  await once(process.stdin, "data");
+  const [words] = await once(process.stdin, "data");
+  return String(words);
 }
 
 export async function pictures(name) {

@@ -166,9 +166,9 @@ const submit = createRoute({
   getParentRoute: () => root,
   path: "/submit",
   component: Submit,
-  validateSearch: (search: Record<string, unknown>): { kind?: string; from?: string } => {
-    const [kind, from] = [text(search["kind"]), text(search["from"])];
-    return { ...(kind === undefined ? {} : { kind }), ...(from === undefined ? {} : { from }) };
+  validateSearch: (search: Record<string, unknown>): { kind?: string; from?: string; serve?: string } => {
+    const [kind, from, serve] = [text(search["kind"]), text(search["from"]), text(search["serve"])];
+    return { ...(kind === undefined ? {} : { kind }), ...(from === undefined ? {} : { from }), ...(serve === undefined ? {} : { serve }) };
   },
 });
 

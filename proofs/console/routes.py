@@ -83,6 +83,7 @@ class Route:
             f"{API}session": {"token": "not-a-token"},
             f"{API}jobs/{{namespace}}": {"uid": uid},
             f"{API}services/{{namespace}}/{{name}}/weights": {"weights": {"main": 100}},
+            f"{API}services/{{namespace}}/{{name}}/version": {"predictor": "main", "version": "v2"},
             f"{API}services/{{namespace}}": {"predictor": "main"},
             f"{API}crons/{{namespace}}": {},
             f"{API}submit": {"text": MANIFEST.format(namespace=namespace)},

@@ -97,6 +97,9 @@ function Versions({ versions, namespace, model }: { versions: readonly VersionRo
             <th>Signed</th>
             <th className="right">Created</th>
             <th>Now</th>
+            <th>
+              <span className="sr">Actions</span>
+            </th>
           </tr>
         </thead>
         <tbody>
@@ -121,6 +124,13 @@ function Versions({ versions, namespace, model }: { versions: readonly VersionRo
               <td data-label="Created" className="right dim">{moment(version.created, now)}</td>
               <td data-label="Now" className="wrap">
                 {version.serving.length === 0 ? "–" : version.serving.map((one) => <Served key={`${one.service}/${one.predictor}`} one={one} namespace={namespace} />)}
+              </td>
+              <td className="right">
+                {version.state === "Built" ? (
+                  <Link className="button" to="/submit" search={{ serve: `${namespace}/${model}/${version.name}` }} aria-label={`Serve ${version.name}`}>
+                    Serve
+                  </Link>
+                ) : null}
               </td>
             </tr>
           ))}

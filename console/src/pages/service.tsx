@@ -5,7 +5,7 @@ import { useActions } from "../parts/act";
 import { Crumbs } from "../parts/crumbs";
 import { Judged, MetricsNote, NotKnown, useMetrics } from "../parts/metrics";
 import { address, PageQuery } from "../parts/page-query";
-import { RolloutActions, WeightActions } from "../parts/service-actions";
+import { RolloutActions, TrafficActions } from "../parts/service-actions";
 import { runsOf, ServiceState, Shares } from "../parts/service-parts";
 import { useNow } from "../session";
 import { figure, moment } from "../text/format";
@@ -50,7 +50,7 @@ function Content({ service }: { service: ServiceRow }) {
       <section className="card">
         <header className="cardhead">
           <h2>Traffic</h2>
-          <WeightActions service={service} rows={actions} />
+          <TrafficActions service={service} rows={actions} />
         </header>
         <div className="inset">
           <Shares predictors={service.predictors} />

@@ -13,14 +13,16 @@ import { TextEditor } from "../parts/text-editor";
 import { Notice, Trouble } from "../parts/trouble";
 import { appeared } from "../session";
 import { kindOf, placeOf, starter } from "../text/job-form";
+import { isService, SERVICE, serviceOf, versionOf } from "../text/service-start";
 import { type Json, toYaml } from "../text/yaml";
 
 const PAUSE = 400; // milliseconds after the last key until a text is read
 const FIRST = "PyTorchJob";
 
-/** A job to begin with: a copy of one that exists, or an empty one of a kind. */
+/** A job to begin with: a copy of one that exists, or an empty one of a kind; or a service for a version of a model. */
 export function Submit() {
-  const { from, kind } = useSearch({ from: "/submit" });
+  const { from, kind, serve } = useSearch({ from: "/submit" });
+  const version = serve === undefined ? null : versionOf(serve);
   const kinds = useQuery({ queryKey: ["kinds"], queryFn: ({ signal }) => get<KindList>("/api/v1/submit/kinds", signal) });
   const copy = useQuery({
     queryKey: ["copy", from],
@@ -34,9 +36,13 @@ export function Submit() {
   const chosen = rows?.find((one) => one.kind === kind) ?? rows?.find((one) => one.kind === FIRST) ?? rows?.[0];
   return (
     <>
-      <Crumbs to="/jobs" title="Jobs" more={from === undefined ? "" : `again: ${from}`} />
+      {version === null ? (
+        <Crumbs to="/jobs" title="Jobs" more={from === undefined ? "" : `again: ${from}`} />
+      ) : (
+        <Crumbs to="/models" title="Models" more={version.namespace} />
+      )}
       <div className="head">
-        <h1>Submit a job</h1>
+        <h1>{version === null ? "Submit a job" : `Serve ${version.name}`}</h1>
       </div>
       {error !== null ? (
         <div className="card" role="alert">
@@ -45,7 +51,11 @@ export function Submit() {
       ) : !ready || chosen === undefined ? (
         <div className="card">{rows?.length === 0 ? <Notice icon="info" title="There are no kinds of jobs." /> : <Skeleton />}</div>
       ) : (
-        <Content key={from ?? ""} kinds={rows} first={copy.data === undefined ? starter(chosen, "") : (JSON.parse(copy.data.json) as Json)} />
+        <Content
+          key={`${from ?? ""} ${serve ?? ""}`}
+          kinds={rows}
+          first={version !== null ? serviceOf(version) : copy.data === undefined ? starter(chosen, "") : (JSON.parse(copy.data.json) as Json)}
+        />
       )}
     </>
   );
@@ -62,6 +72,7 @@ function Content({ kinds, first }: { kinds: readonly KindRow[]; first: Json }) {
   const navigate = useNavigate();
   const typed = useRef(0);
   const kind = kindOf(job, kinds);
+  const service = isService(job);
 
   const edited = (): void => {
     setFits(false);
@@ -104,6 +115,10 @@ function Content({ kinds, first }: { kinds: readonly KindRow[]; first: Json }) {
   };
   const submit = async (): Promise<void> => {
     const { namespace, kind: made, name } = await post<Done>("/api/v1/submit", { text });
+    if (made === SERVICE) {
+      await navigate({ to: "/services" }); // a list that is live: the service comes when the console has heard of it
+      return;
+    }
     await appeared(namespace, made, name);
     await navigate({ to: "/jobs/$namespace/$kind/$name", params: { namespace, kind: made.toLowerCase(), name } });
   };
@@ -119,8 +134,8 @@ function Content({ kinds, first }: { kinds: readonly KindRow[]; first: Json }) {
             {unread ? <span className="dim small">{reading === null ? "reads the YAML" : "correct the YAML to go on here"}</span> : null}
           </header>
           {kind === undefined ? (
-            <Notice icon="info" title="The form does not know this kind.">
-              <p>Its YAML can be checked and submitted all the same, if it is a kind of jobs.</p>
+            <Notice icon="info" title={service ? "A service is written as YAML." : "The form does not know this kind."}>
+              <p>{service ? "Each predictor has a version, an image of a server and a weight." : "Its YAML can be checked and submitted all the same, if it is a kind of jobs."}</p>
             </Notice>
           ) : (
             <FormOfJob job={job} kind={kind} kinds={kinds} drafts={drafts} problems={problems} disabled={unread} change={fromForm} />
@@ -129,9 +144,9 @@ function Content({ kinds, first }: { kinds: readonly KindRow[]; first: Json }) {
         <section className="card w7" aria-label="YAML">
           <header className="cardhead">
             <h2>YAML</h2>
-            <span className="dim small">of the same job; what the form has no field for is typed here</span>
+            <span className="dim small">{service ? "of the service" : "of the same job; what the form has no field for is typed here"}</span>
           </header>
-          <TextEditor label="YAML of the job" value={text} wrong={wrong} change={fromText} />
+          <TextEditor label={service ? "YAML of the service" : "YAML of the job"} value={text} wrong={wrong} change={fromText} />
         </section>
       </div>
       <Refused error={error ?? reading} />

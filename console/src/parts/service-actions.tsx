@@ -1,6 +1,7 @@
+import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { post } from "../api/request";
-import type { ActionRow, Done, PredictorRow, ServiceRow } from "../api/wire";
+import { get, post } from "../api/request";
+import type { ActionRow, Done, ModelPage, PredictorRow, ServiceRow } from "../api/wire";
 import { shares, weightOf } from "../text/actions";
 import { figure } from "../text/format";
 import { rolloutSteps, type RolloutWord } from "../text/services";
@@ -58,19 +59,79 @@ export function RolloutActions({ service, one, rows }: { service: ServiceRow; on
   );
 }
 
-/** Weights of predictors. Nothing is sent before the whole of it was looked at. */
-export function WeightActions({ service, rows }: { service: ServiceRow; rows: readonly ActionRow[] | undefined }) {
-  const [open, setOpen] = useState(false);
-  if (service.predictors.length < 2) return null;
+/** Which versions predictors serve, and what they get of the traffic. Nothing is sent before the whole of it was looked at. */
+export function TrafficActions({ service, rows }: { service: ServiceRow; rows: readonly ActionRow[] | undefined }) {
+  const [open, setOpen] = useState<"version" | "weights" | null>(null);
+  const several = service.predictors.length > 1;
+  const close = (): void => setOpen(null);
   return (
     <>
       <span className="grow" />
-      <ActionButton rows={rows} name="weights" icon="services" onClick={() => setOpen(true)}>
-        Change weights
+      <ActionButton rows={rows} name="version" icon="models" onClick={() => setOpen("version")}>
+        Change version
       </ActionButton>
-      <MissingRights rows={rows} names={["weights"]} />
-      {open ? <Weights service={service} close={() => setOpen(false)} /> : null}
+      {several ? (
+        <ActionButton rows={rows} name="weights" icon="services" onClick={() => setOpen("weights")}>
+          Change weights
+        </ActionButton>
+      ) : null}
+      <MissingRights rows={rows} names={several ? ["version", "weights"] : ["version"]} />
+      {open === "version" ? <Version service={service} close={close} /> : null}
+      {open === "weights" ? <Weights service={service} close={close} /> : null}
     </>
+  );
+}
+
+function Version({ service, close }: { service: ServiceRow; close: () => void }) {
+  const { namespace, name, predictors } = service;
+  const [chosen, setChosen] = useState(predictors[0]?.name ?? "");
+  const [version, setVersion] = useState("");
+  const one = predictors.find((predictor) => predictor.name === chosen);
+  const { data } = useQuery({
+    queryKey: ["models", address("models", namespace, one?.model ?? "")],
+    queryFn: ({ signal }) => get<ModelPage>(address("models", namespace, one?.model ?? ""), signal),
+    enabled: one !== undefined && one.model !== "",
+  });
+  const known = (data?.versions ?? []).filter(({ state, name: built }) => state === "Built" && built !== one?.modelVersion);
+  const steps = service.steps.map(({ weight }) => `${weight} %`).join(", ");
+  return (
+    <Confirm
+      title={`Version of ${namespace}/${name}`}
+      lines={[]}
+      yes="Apply"
+      ready={version !== "" && chosen !== ""}
+      act={async () => void (await post<Done>(`${address("services", namespace, name)}/version`, { predictor: chosen, version }))}
+      close={close}
+    >
+      <div className="formfield">
+        <label htmlFor="version-predictor">Predictor</label>
+        <select id="version-predictor" className="input" value={chosen} onChange={({ target }) => setChosen(target.value)}>
+          {predictors.map((predictor) => (
+            <option key={predictor.name}>{predictor.name}</option>
+          ))}
+        </select>
+      </div>
+      <div className="formfield">
+        <label htmlFor="version-name">Version</label>
+        <input
+          id="version-name"
+          className="input"
+          list="known-versions"
+          value={version}
+          placeholder={one?.modelVersion ?? ""}
+          maxLength={253}
+          spellCheck={false}
+          autoCapitalize="off"
+          onChange={({ target }) => setVersion(target.value.trim())}
+        />
+        <datalist id="known-versions">
+          {known.map((built) => (
+            <option key={built.name} value={built.name} />
+          ))}
+        </datalist>
+      </div>
+      <p className="dim small">{steps === "" ? "All its servers go over to it, without steps: the service has no rollout." : `It goes out in steps: ${steps}.`}</p>
+    </Confirm>
   );
 }
 

@@ -42,6 +42,7 @@ const SAID: Readonly<Record<string, string>> = {
   next: "go on",
   abort: "roll back",
   weights: "change weights",
+  version: "change its version",
   copy: "submit it again",
 };
 

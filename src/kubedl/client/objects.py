@@ -91,10 +91,13 @@ class ObjectOperations:
         except NotFound:
             return None
 
-    async def create(self, resource: Resource, body: Mapping[str, Any], *, dry_run: bool = False) -> Object:
-        """Create an object; with `dry_run`, only let the server check it."""
+    async def create(
+        self, resource: Resource, body: Mapping[str, Any], *, dry_run: bool = False, strict: bool = False
+    ) -> Object:
+        """Create an object; with `dry_run`, only let the server check it, and with `strict`, fields too."""
         what = f"create {resource.word} {body['metadata']['name']}"
-        return await self._send("POST", resource, "", what, body, {"dryRun": "All"} if dry_run else {})
+        params = ({"dryRun": "All"} if dry_run else {}) | ({"fieldValidation": "Strict"} if strict else {})
+        return await self._send("POST", resource, "", what, body, params)
 
     async def patch(self, resource: Resource, name: str, change: Mapping[str, Any]) -> Object:
         """Change fields of an object (a merge patch)."""

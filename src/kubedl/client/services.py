@@ -94,6 +94,13 @@ class ServiceOperations:
         found = await self._objects.list_all(INFERENCES, all_namespaces=all_namespaces)
         return tuple(Service(one) for one in found)
 
+    async def create(self, manifest: Mapping[str, Any], *, dry_run: bool = False, strict: bool = False) -> Service:
+        """Create a service; with `dry_run`, only let the server check it.
+
+        With `strict`, the server refuses fields that it does not know.
+        """
+        return Service(await self._objects.create(INFERENCES, manifest, dry_run=dry_run, strict=strict))
+
     async def get(self, name: str) -> Service:
         """Return a service. Raises NotFound."""
         return Service(await self._objects.get(INFERENCES, name))
@@ -116,12 +123,18 @@ class ServiceOperations:
     async def scale(self, name: str, *, replicas: int, predictor: str | None = None) -> Service:
         """Change the number of servers of a predictor, which must be named if there are several."""
         service = await self.get(name)
-        known = [one.name for one in service.predictors]
-        if predictor is None and len(known) != 1:
-            raise Invalid(f"{name} has the predictors {', '.join(known)}", "each has servers of its own", NAME_ONE)
-        chosen = predictor or known[0]
-        _check_names(service, (chosen,))
+        chosen = _chosen(service, predictor)
         return await self._change(service, lambda one: {"replicas": replicas} if one["name"] == chosen else {})
+
+    async def set_version(self, name: str, version: str, *, predictor: str | None = None) -> Service:
+        """Let a predictor, which must be named if there are several, serve another ModelVersion.
+
+        If the service has a rollout, the version goes out in its steps. Raises Conflict if somebody changed the service
+        meanwhile.
+        """
+        service = await self.get(name)
+        chosen = _chosen(service, predictor)
+        return await self._change(service, lambda one: {"modelVersion": version} if one["name"] == chosen else {})
 
     async def next(self, name: str, *, predictor: str | None = None) -> Service:
         """Go on to the next step of a rollout, of one predictor or of all that have one.
@@ -169,9 +182,11 @@ class Services:
         self._operations = operations
 
     list = blocking(ServiceOperations.list)
+    create = blocking(ServiceOperations.create)
     get = blocking(ServiceOperations.get)
     set_traffic = blocking(ServiceOperations.set_traffic)
     scale = blocking(ServiceOperations.scale)
+    set_version = blocking(ServiceOperations.set_version)
     next = blocking(ServiceOperations.next)
     promote = blocking(ServiceOperations.promote)
     abort = blocking(ServiceOperations.abort)
@@ -191,6 +206,16 @@ def _predictor(spec: Mapping[str, Any], status: Mapping[str, Any]) -> Predictor:
         message=str(status.get("message") or ""),
         rollout=Rollout(*(str(rollout.get(key) or "") for key in ("phase", "candidate", "rejected", "message"))),
     )
+
+
+def _chosen(service: Service, predictor: str | None) -> str:
+    """Return the name of the one predictor that a change is about."""
+    known = [one.name for one in service.predictors]
+    if predictor is None and len(known) != 1:
+        raise Invalid(f"{service.name} has the predictors {', '.join(known)}", "each has servers of its own", NAME_ONE)
+    chosen = predictor or known[0]
+    _check_names(service, (chosen,))
+    return chosen
 
 
 def _check_names(service: Service, names: Iterable[str]) -> None:

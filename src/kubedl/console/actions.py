@@ -16,7 +16,15 @@ from kubedl.console.object_kinds import CRONS, INFERENCES
 from kubedl.console.pages import Pages
 from kubedl.console.people import Caller
 from kubedl.console.rights import Question
-from kubedl.console.wire_actions import ActionList, ActionRow, Done, JobChange, RolloutChange, WeightsChange
+from kubedl.console.wire_actions import (
+    ActionList,
+    ActionRow,
+    Done,
+    JobChange,
+    RolloutChange,
+    VersionChange,
+    WeightsChange,
+)
 from kubedl.console.wire_base import Missing
 from kubedl.kube.types.meta import ObjectKey, Resource
 
@@ -26,7 +34,8 @@ CronAction = Literal["suspend", "resume", "run"]
 JOB_ACTIONS: tuple[JobAction, ...] = ("suspend", "resume", "delete")
 ROLLOUT_ACTIONS: tuple[RolloutAction, ...] = ("next", "promote", "abort", "retry")
 CRON_ACTIONS: tuple[CronAction, ...] = ("suspend", "resume", "run")
-WEIGHTS, COPY = "weights", "copy"
+WEIGHTS, VERSION, COPY = "weights", "version", "copy"
+ON_SERVICES = (*ROLLOUT_ACTIONS, WEIGHTS, VERSION)
 Needs = Iterable[tuple[str, Iterable[tuple[str, Resource[Any]]]]]  # name of an action, and the verbs that it takes
 
 log = structlog.get_logger()
@@ -51,7 +60,7 @@ class Actions:
         """Return what could be done with a service."""
         await self.pages.of_services.visible(caller, key)
         change = (("get", INFERENCES), ("patch", INFERENCES))
-        return await self._allowed(caller, key.namespace, ((action, change) for action in (*ROLLOUT_ACTIONS, WEIGHTS)))
+        return await self._allowed(caller, key.namespace, ((action, change) for action in ON_SERVICES))
 
     async def of_cron(self, caller: Caller, key: ObjectKey) -> ActionList:
         """Return what could be done with a Cron."""
@@ -94,6 +103,13 @@ class Actions:
         async with acting(caller, key.namespace) as operations:
             await operations.services.set_traffic(key.name, change.weights)
         return _done(caller, WEIGHTS, key.namespace, INFERENCES.kind, key.name)
+
+    async def version(self, caller: Caller, key: ObjectKey, change: VersionChange) -> Done:
+        """Let a predictor serve another version of a model, in the steps of the service's rollout if it has one."""
+        await self.pages.of_services.visible(caller, key)
+        async with acting(caller, key.namespace) as operations:
+            await operations.services.set_version(key.name, change.version, predictor=change.predictor)
+        return _done(caller, VERSION, key.namespace, INFERENCES.kind, key.name)
 
     async def cron(self, caller: Caller, key: ObjectKey, action: CronAction) -> Done:
         """Stop or start the schedule of a Cron, or start a run of it now."""

@@ -1,4 +1,4 @@
-"""Jobs as people type them: YAML or JSON of bounded size, depth and form. Pure.
+"""Jobs and services as people type them: YAML or JSON of bounded size, depth and form. Pure.
 
 Aliases are refused: a short text of them stands for an object of any size.
 """
@@ -9,6 +9,7 @@ import msgspec
 import yaml
 
 from kubedl.console.kinds import job_resources
+from kubedl.console.object_kinds import INFERENCES
 from kubedl.console.problems import RefusalError
 from kubedl.console.wire_base import FieldProblem
 from kubedl.kube.bounded_regex import BoundedPattern
@@ -41,12 +42,12 @@ def read(text: str) -> Object:
     return value
 
 
-def check_job(manifest: Object) -> tuple[str, str, str]:
-    """Return kind, namespace and name of a job; refuses what is no job, or what has no place."""
+def check_kind(manifest: Object) -> tuple[str, str, str]:
+    """Return kind, namespace and name of a job or a service; refuses what is neither, or what has no place."""
     metadata = manifest.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     kind, namespace, name = manifest.get("kind"), metadata.get("namespace"), metadata.get("name")
-    known = {one.kind: one for one in job_resources().values()}
+    known = {one.kind: one for one in (*job_resources().values(), INFERENCES)}
     resource = known.get(kind) if isinstance(kind, str) else None
     wrong: list[FieldProblem] = []
     if resource is None:
@@ -61,7 +62,7 @@ def check_job(manifest: Object) -> tuple[str, str, str]:
         wrong.append(_field("spec", "it is needed"))
     if wrong:
         why = "; ".join(f"{one.field}: {one.message}" for one in wrong)
-        raise RefusalError(422, "this is no job", why, "Correct it, and try again.", wrong)
+        raise RefusalError(422, "this is neither a job nor a service", why, "Correct it, and try again.", wrong)
     return str(kind), str(namespace), str(name)
 
 
@@ -103,4 +104,4 @@ def _line(error: yaml.YAMLError) -> int | None:
 def _wrong(words: str, line: int | None = None) -> RefusalError:
     fields = [_field(f"line {line}", words)] if line is not None else []
     why = f"line {line}: {words}" if line is not None else words
-    return RefusalError(422, "this is no YAML of a job", why, "Correct the text.", fields)
+    return RefusalError(422, "this is no YAML of an object", why, "Correct the text.", fields)

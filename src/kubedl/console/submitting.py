@@ -1,4 +1,4 @@
-"""Jobs that people submit: checked by the API server and created with the person's own token."""
+"""Jobs and services that people submit: checked by the API server and created with the person's own token."""
 
 import asyncio
 from collections.abc import Iterator
@@ -10,6 +10,7 @@ import structlog
 from kubedl.client.rerunning import MOST_NAMES, copy_of, names_after, renamed
 from kubedl.console import manifests
 from kubedl.console.acting import acting
+from kubedl.console.object_kinds import INFERENCES
 from kubedl.console.pages import Pages
 from kubedl.console.people import Caller
 from kubedl.console.wire_actions import Done
@@ -45,11 +46,14 @@ class Submitting:
         return _manifest(await _read(text))
 
     async def submit(self, caller: Caller, text: str, *, dry_run: bool) -> Done:
-        """Create a job; with `dry_run`, only let the API server judge it."""
+        """Create a job or a service; with `dry_run`, only let the API server judge it."""
         manifest = await _read(text)
-        kind, namespace, name = manifests.check_job(manifest)
+        kind, namespace, name = manifests.check_kind(manifest)
         async with acting(caller, namespace) as operations:
-            await operations.create_free_job([manifest], dry_run=dry_run, strict=True)
+            if kind == INFERENCES.kind:
+                await operations.services.create(manifest, dry_run=dry_run, strict=True)
+            else:
+                await operations.create_free_job([manifest], dry_run=dry_run, strict=True)
         if not dry_run:
             log.info("created", user=caller.person.name, namespace=namespace, kind=kind, name=name)
         return Done(namespace=namespace, kind=kind, name=name)

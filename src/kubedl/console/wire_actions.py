@@ -1,6 +1,7 @@
 """What the console sends and reads about actions of a person."""
 
 from collections.abc import Mapping, Sequence
+from typing import Annotated
 
 import msgspec
 
@@ -38,6 +39,13 @@ class RolloutChange(msgspec.Struct, frozen=True):
     """The body of an action on a rollout; without a predictor it is about all that have one."""
 
     predictor: str = ""
+
+
+class VersionChange(msgspec.Struct, frozen=True):
+    """The body of a change of the version that a predictor serves."""
+
+    predictor: str
+    version: Annotated[str, msgspec.Meta(min_length=1, max_length=253)]
 
 
 class WeightsChange(msgspec.Struct, frozen=True):

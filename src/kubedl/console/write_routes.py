@@ -21,7 +21,7 @@ from kubedl.console.people import Caller
 from kubedl.console.problems import RefusalError
 from kubedl.console.routes import Answer, key_of
 from kubedl.console.submitting import Submitting
-from kubedl.console.wire_actions import Done, JobChange, RolloutChange, WeightsChange
+from kubedl.console.wire_actions import Done, JobChange, RolloutChange, VersionChange, WeightsChange
 
 BodyT = TypeVar("BodyT")
 
@@ -47,6 +47,10 @@ async def _weights(pages: Pages, caller: Caller, request: web.Request) -> Done:
     return await Actions(pages).weights(caller, key_of(request), await body_of(request, WeightsChange))
 
 
+async def _version(pages: Pages, caller: Caller, request: web.Request) -> Done:
+    return await Actions(pages).version(caller, key_of(request), await body_of(request, VersionChange))
+
+
 async def _cron(action: CronAction, pages: Pages, caller: Caller, request: web.Request) -> Done:
     return await Actions(pages).cron(caller, key_of(request), action)
 
@@ -67,5 +71,6 @@ WRITES: Mapping[str, Answer] = {
     **{f"{_JOB}/{action}": partial(_job, action) for action in JOB_ACTIONS},
     **{f"{_SERVICE}/{action}": partial(_rollout, action) for action in ROLLOUT_ACTIONS},
     f"{_SERVICE}/weights": _weights,
+    f"{_SERVICE}/version": _version,
     **{f"{_CRON}/{action}": partial(_cron, action) for action in CRON_ACTIONS},
 }

@@ -143,6 +143,10 @@ def test_traffic_and_servers_are_changed_for_the_state_that_was_read(client: Tra
     for predictor in (None, "roses"):
         with pytest.raises(Invalid):
             client.services.scale("flowers", replicas=1, predictor=predictor)
+        with pytest.raises(Invalid):
+            client.services.set_version("flowers", "v9", predictor=predictor)
+    after = client.services.set_version("flowers", "v9", predictor="forest").spec["predictors"]
+    assert [one.get("modelVersion") for one in after][1] == "v9" != after[0].get("modelVersion")
     changed = {"kind": "Status", "code": 409, "reason": "Conflict", "message": "the object has been modified"}
     api.refusals[f"PATCH {FLOWERS}"] = (409, changed)
     with pytest.raises(Conflict):

@@ -39,7 +39,11 @@ def address(path: str) -> str:
 
 def body(path: str) -> dict[str, Any]:
     """Return what the page sends."""
-    return {"weights": {"main": 100, "new": 0}} if path.endswith("weights") else BODIES[path.partition("/")[0]]
+    own: dict[str, dict[str, Any]] = {
+        "weights": {"weights": {"main": 100, "new": 0}},
+        "version": {"predictor": "new", "version": "v3"},
+    }
+    return own.get(path.rpartition("/")[2]) or BODIES[path.partition("/")[0]]
 
 
 @pytest.fixture
@@ -177,10 +181,17 @@ async def test_weights_and_rollouts_are_those_of_the_client(browser: Browser, ap
     """Weights of a predictor that is not there are refused, and so is a word about no rollout."""
     await post(browser, "services/{namespace}/{name}/weights")
     assert [one["trafficWeight"] for one in api.objects[SERVICE_PATH]["spec"]["predictors"]] == [100, 0]
+    await post(browser, "services/{namespace}/{name}/version")
+    assert [one.get("modelVersion") for one in api.objects[SERVICE_PATH]["spec"]["predictors"]] == [None, "v3"]
     await post(browser, "services/{namespace}/{name}/promote")
     assert api.objects[SERVICE_PATH]["metadata"]["annotations"] == {"serving.kubedl.io/rollout": "promote"}
     headers = {"Authorization": "Bearer token-of-ada", MARK: "1"}
-    for word, sent in (("weights", {"weights": {"none": 1}}), ("retry", {}), ("next", {"predictor": "none"})):
+    for word, sent in (
+        ("weights", {"weights": {"none": 1}}),
+        ("version", {"predictor": "none", "version": "v3"}),
+        ("retry", {}),
+        ("next", {"predictor": "none"}),
+    ):
         answer = await browser.post(f"/api/v1/services/nlp/bert/{word}", json=sent, headers=headers)
         assert answer.status == 422, await answer.text()
 

@@ -39,7 +39,7 @@ def test_yaml_and_json_are_the_same_object() -> None:
 )
 def test_what_is_no_object_is_refused_with_its_line(text: str, words: str) -> None:
     """Nothing is built from an alias or from what is nested without end."""
-    with pytest.raises(RefusalError, match="no YAML of a job") as refusal:
+    with pytest.raises(RefusalError, match="no YAML of an object") as refusal:
         manifests.read(text)
     assert refusal.value.status == 422
     assert words in refusal.value.why
@@ -55,7 +55,7 @@ def test_a_text_has_a_bound(text: str) -> None:
 
 def test_a_job_has_kind_and_place() -> None:
     """They are part of the address that it is sent to."""
-    assert manifests.check_job(manifests.read(JOB)) == ("PyTorchJob", "nlp", "bert")
+    assert manifests.check_kind(manifests.read(JOB)) == ("PyTorchJob", "nlp", "bert")
 
 
 @pytest.mark.parametrize(
@@ -76,6 +76,6 @@ def test_a_job_has_kind_and_place() -> None:
 )
 def test_what_is_no_job_is_refused_by_field(change: dict[str, object], field: str) -> None:
     """So that a page can say it beside the field, and no text changes the address of a request."""
-    with pytest.raises(RefusalError, match="this is no job") as refusal:
-        manifests.check_job(manifests.read(JOB) | change)
+    with pytest.raises(RefusalError, match="this is neither a job nor a service") as refusal:
+        manifests.check_kind(manifests.read(JOB) | change)
     assert field in [one.field for one in refusal.value.fields]

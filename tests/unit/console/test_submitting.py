@@ -17,6 +17,13 @@ from tests.unit.console.world import World
 
 Browser = TestClient[web.Request, web.Application]
 JOBS = "/apis/training.kubedl.io/v1alpha1/namespaces/nlp/pytorchjobs"
+SERVICES = "/apis/serving.kubedl.io/v1alpha1/namespaces/nlp/inferences"
+SERVICE = """
+apiVersion: serving.kubedl.io/v1alpha1
+kind: Inference
+metadata: {name: chat, namespace: nlp}
+spec: {framework: Custom, predictors: [{name: main, modelVersion: v1}]}
+"""
 INVALID = {
     "kind": "Status",
     "code": 422,
@@ -62,6 +69,20 @@ async def test_a_check_creates_nothing(browser: Browser, api: ApiServer) -> None
     assert (await send(browser, "submit/check")).status == 200
     assert api.calls[0].query == {"dryRun": "All", "fieldValidation": "Strict"}
     assert api.objects == {}
+
+
+async def test_a_service_is_created_as_the_person(browser: Browser, api: ApiServer) -> None:
+    """A check creates nothing of it, either; both let the API server refuse unknown fields."""
+    assert (await send(browser, "submit/check", SERVICE)).status == 200
+    assert api.objects == {}
+    answer = await send(browser, "submit", SERVICE)
+    assert (answer.status, await answer.json()) == (200, {"namespace": "nlp", "kind": "Inference", "name": "chat"})
+    assert f"{SERVICES}/chat" in api.objects
+    assert [call.query for call in api.calls] == [
+        {"dryRun": "All", "fieldValidation": "Strict"},
+        {"fieldValidation": "Strict"},
+    ]
+    assert {call.headers["Authorization"] for call in api.calls} == {"Bearer token-of-ada"}
 
 
 async def test_a_text_is_read_without_the_api_server(browser: Browser, api: ApiServer) -> None:
