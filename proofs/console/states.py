@@ -66,10 +66,10 @@ def run(wanted: Collection[str], table: Table, scene: Scene, directory: Path) ->
             if "empty" in wanted:
                 with Windows(console.url) as windows:
                     empty(Play(table, windows, console, scene, sources), ada)
-            scene.fill()
-            scene.record_past(database.url())
-            until("the history to be read again", lambda: _recorded(console, ada), deadline=MEMORY)
-            with scene.nodes():
+            with scene.nodes():  # before pods: those of a node that is not there are deleted
+                scene.fill()
+                scene.record_past(database.url())
+                until("the history to be read again", lambda: _recorded(console, ada), deadline=MEMORY)
                 scene.add_queues()
                 with Windows(console.url) as windows:
                     play = Play(table, windows, console, scene, sources)
