@@ -124,13 +124,12 @@ def server_killed(play: Play, token: str) -> None:
     with Faults(play.scene.cluster).dead("kube-apiserver"):
         play.windows.look("ada", ("Cluster silent for",))
         shown = play.windows.look("ada", ("Cluster does not answer, last heard",), within=MEMORY)
-        play.table.insist("API server dead", "the dot says it", holds=not shown.missing)
+        play.table.insist("API server dead", "the dot says it", shown, holds=not shown.missing)
         play.visit("API server dead", "ada", also=("Cluster does not answer",), stale=True, words="well")
         _cold(play, "behind", "API server dead, not read before", SERVER_AWAY)
         play.windows.open("late", token)
         shown = play.windows.look("late", (SERVER_AWAY, "Try again"))
-        play.table.insist("API server dead", "a window that is opened now says it", holds=not shown.missing)
-    play.scene.revive_nodes()
+        play.table.insist("API server dead", "a window that is opened now says it", shown, holds=not shown.missing)
     _returned(play, ("ada", "behind"), "after a death of the API server")
     shown = play.windows.look("late", ("5 free of 12", "Live"), within=RETURN)
     play.table.judge("after a death of the API server", play.table.pages[0], shown)
@@ -206,7 +205,9 @@ def signed_out(table: Table, scene: Scene, directory: Path, sources: Sources) ->
         scene.connection.delete(account)
         ended = ("Signed out", "Your sign-in has ended.", "llama-lora")
         shown = windows.look("dora", ended, within=MEMORY)
-        table.insist("signed out", "a dialog over the page", holds=shown.dialog == "Signed out" and not shown.missing)
+        table.insist(
+            "signed out", "a dialog over the page", shown, holds=shown.dialog == "Signed out" and not shown.missing
+        )
         for page in table.pages:
             if page.kept:
                 shown = windows.visit("dora", page.path, (*page.well, "Your sign-in has ended."))
@@ -217,7 +218,7 @@ def signed_out(table: Table, scene: Scene, directory: Path, sources: Sources) ->
         windows.sign_in("dora", made["status"]["token"])
         shown = windows.look("dora", ("Live", "llama-lora"))
         kept = not shown.dialog and shown.typed == ("lora",) and shown.path == "/jobs?q=lora" and not shown.missing
-        table.insist("signed in again", "the page goes on where it was", holds=kept)
+        table.insist("signed in again", "the page goes on where it was", shown, holds=kept)
         table.stayed("signed in again", shown)
         play.console.insist()
 
