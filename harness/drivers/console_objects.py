@@ -44,9 +44,12 @@ def nodes(
 
     async def live() -> None:
         while not ended.is_set():
-            for name in offers:
+            for name, offer in offers.items():
                 with suppress(ApiError, OSError):
                     await connection.call("PATCH", f"{LEASES}/{name}", {"spec": lease(name)}, MERGE_PATCH)
+                    if not _ready(await connection.call("GET", f"{NODES}/{name}")):  # it was counted as lost
+                        status = {"status": node_status(offer)}
+                        await connection.call("PATCH", f"{NODES}/{name}/status", status, MERGE_PATCH)
             await asyncio.sleep(RENEWAL)
 
     try:
@@ -62,6 +65,11 @@ def nodes(
             for path in (NODES, LEASES):
                 with unless_gone():
                     connection.delete(f"{path}/{name}")
+
+
+def _ready(node: Object) -> bool:
+    conditions = node["status"].get("conditions", ())
+    return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
 
 
 def node_status(offer: Mapping[str, str]) -> Object:

@@ -12,7 +12,6 @@ from harness.drivers.api_connection import Connection, unless_gone
 from harness.drivers.console_objects import EVERYTHING, Team
 from harness.drivers.console_process import rights_everywhere, token_of
 from harness.drivers.recorded_past import PastJob, record
-from harness.fakes.node import NODES as NODES_PATH
 from kubedl.history.engine import create_engine, parse_url
 from kubedl.history.price_book import PriceBook
 from proofs.console.states_pages import GONE
@@ -99,14 +98,9 @@ class Scene:
 
     @contextmanager
     def nodes(self) -> Iterator[None]:
-        """Nodes, which are alive while the block runs."""
+        """Nodes, which are alive while the block runs, and come back after an API server that could not hear so."""
         with console_objects.nodes(self.connection, NODES):
             yield
-
-    def revive_nodes(self) -> None:
-        """Let them be ready again, after an API server that could not hear that they live."""
-        for name, offer in NODES.items():
-            self.connection.patch(f"{NODES_PATH}/{name}/status", {"status": console_objects.node_status(offer)})
 
     @contextmanager
     def person(self, name: str) -> Iterator[tuple[str, ExitStack]]:

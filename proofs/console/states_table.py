@@ -48,11 +48,11 @@ class Table:
         elif state != "empty" and (unknown := shown.zeros - self.true_zeros.get(page.name, set())):
             self._note(self.zeros, f"{cell} has {unknown}")
 
-    def insist(self, state: str, what: str, *, holds: bool) -> None:
+    def insist(self, state: str, what: str, shown: Shown, *, holds: bool) -> None:
         """Note what is not about one page."""
         self.cells.add((state, what))
         if not holds:
-            self._note(self.wrong, f"{state}: {what}")
+            self._note(self.wrong, f"{state}: not so: {what}: {shown}")
 
     def stayed(self, state: str, shown: Shown) -> None:
         """The page must be the same document as when the window was opened."""

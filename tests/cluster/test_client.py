@@ -283,6 +283,12 @@ async def test_a_watch_that_hangs_is_noticed(through: Client, proxy: FaultProxy,
             pass
 
 
+async def test_a_watch_of_events_ends_before_it_counts_as_silent(client: Client, namespace: str) -> None:
+    """The API server has no cache of events, and sends no bookmarks of them: nothing happens, and nothing fails."""
+    async for _ in watch.watch(client, EVENTS, ListOptions(namespace), None, silence=10):
+        pass
+
+
 async def test_events_are_what_describe_shows(client: Client, cluster: Cluster, namespace: str) -> None:
     """Through the real validation, with the count of a restarted recorder going on."""
     made = await client.create(CONFIG_MAPS, namespace, {"metadata": {"name": "a"}})

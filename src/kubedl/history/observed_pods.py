@@ -114,5 +114,5 @@ class RecordedNode(Record, frozen=True):
 
 
 PODS = Resource(RecordedPod, "Pod", "pods")
-EVENTS = Resource(RecordedEvent, "Event", "events")
+EVENTS = Resource(RecordedEvent, "Event", "events", bookmarks=False)  # the API server does not cache them
 NODES = Resource(RecordedNode, "Node", "nodes", namespaced=False)

@@ -16,6 +16,7 @@ from kubedl.kube.types.meta import ObjectMeta, ObjectT, Record, Resource
 
 PAGE = 500
 SILENCE = 70.0  # seconds; a healthy watch sends a bookmark every minute
+LASTS = 290  # seconds, of a watch with bookmarks
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
 
@@ -94,7 +95,9 @@ async def watch(
     Ends when the server closes the watch. Raises GoneError if `version` is too old, and InvalidError if the server does
     not support WatchList.
     """
-    params = scope.params() | {"allowWatchBookmarks": "true", "timeoutSeconds": "290"}
+    # Without bookmarks, the end of a watch is the sign of life: it is asked for before silence means a dead one.
+    seconds = LASTS if resource.bookmarks else max(1, int(silence * 0.85))
+    params = scope.params() | {"allowWatchBookmarks": "true", "timeoutSeconds": str(seconds)}
     if version is None:
         params |= {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
     else:

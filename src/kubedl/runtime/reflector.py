@@ -83,7 +83,7 @@ class Reflector(Generic[ObjectT]):
         return not (self.synced.is_set() or self.absent or self.refused)
 
     def age(self) -> float:
-        """Seconds since the server last sent data."""
+        """Seconds since the server last sent data, or ended a watch as it should."""
         return self._now() - self._heard_at
 
     async def run(self) -> None:
@@ -94,6 +94,7 @@ class Reflector(Generic[ObjectT]):
             try:
                 await self._follow()
                 if self._now() - began > 1:
+                    self._heard_at = self._now()
                     continue  # the server closes watches every few minutes
                 error: ApiError = UnknownOutcomeError(0, "", "the watch ended at once")
             except GoneError as gone:

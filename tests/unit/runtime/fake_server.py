@@ -151,7 +151,7 @@ class Server:
         gone = start is not None and int(start) < self.compacted
         if gone and not self.gone_as_event:
             raise _gone()
-        connection = Connection(self, None if start is None else int(start), silence)
+        connection = Connection(self, None if start is None else int(start), silence, float(params["timeoutSeconds"]))
         if gone:
             connection.fail(_gone())
         self.connections.append(connection)

@@ -55,7 +55,7 @@ class Source(Protocol):
 class Connection:
     """One open watch, from a version or, without one, from all that exists."""
 
-    def __init__(self, server: Source, start: int | None, silence: float) -> None:
+    def __init__(self, server: Source, start: int | None, silence: float, lasts: float) -> None:
         self.held = False
         self._server = server
         self._silence = silence
@@ -67,6 +67,7 @@ class Connection:
         self._at = server.visible if start is None else start
         self._loop = asyncio.get_running_loop()
         self._bookmark_timer = self._loop.call_later(BOOKMARK_SECONDS, self._bookmark)
+        self._end_timer = self._loop.call_later(lasts, self.end)
         self._initial_timer: asyncio.TimerHandle | None = None
         if start is None:
             for event in server.state(self._at).values():
@@ -86,7 +87,7 @@ class Connection:
                     yield data[start : start + self._server.chunk]
                 heard = self._loop.time()
                 continue
-            if self._ended:
+            if self._ended and not self.held:
                 return
             self._wake.clear()
             try:
@@ -137,6 +138,7 @@ class Connection:
 
     def close(self) -> None:
         self._bookmark_timer.cancel()
+        self._end_timer.cancel()
         if self._initial_timer is not None:
             self._initial_timer.cancel()
 

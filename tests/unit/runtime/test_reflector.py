@@ -1,16 +1,18 @@
 """The store starts level with the server and stays so: history that is gone, silence, watches that end."""
 
 import asyncio
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 
 from kubedl.kube.errors import GoneError, InvalidError
-from kubedl.kube.types.core import Pod
+from kubedl.kube.types.core import PODS, Pod
+from kubedl.kube.watch import ListOptions
 from kubedl.runtime.reflector import BETWEEN_LISTS, Reflector
 from kubedl.runtime.store import Store
 from tests.unit.runtime.background import running
-from tests.unit.runtime.fake_server import Server
+from tests.unit.runtime.fake_server import NAMESPACE, Server
 from tests.unit.runtime.store_view import held, lose_history, starts
 
 pytestmark = [pytest.mark.looptime(noop_cycles=0), pytest.mark.usefixtures("logs")]
@@ -198,6 +200,22 @@ async def test_bookmarks_are_signs_of_life(server: Server, reflector: Reflector[
         server.bookmarks = False
         await asyncio.sleep(65)
         assert reflector.age() > 60
+
+
+async def test_a_kind_without_bookmarks_is_not_silent_when_nothing_happens(server: Server, logs: Logs) -> None:
+    """Its watches end early instead. One that is dead is still noticed."""
+    server.bookmarks = False
+    events: Reflector[Pod] = Reflector(server.client, replace(PODS, bookmarks=False), Store(), ListOptions(NAMESPACE))
+    async with running(events.run()):
+        for _ in range(30):
+            await asyncio.sleep(20)
+            assert events.age() < 60
+        assert len(starts(server)) == 1
+        assert not logs
+        [connection] = server.connections
+        connection.held = True
+        await asyncio.sleep(HALF_OPEN)
+        assert connection not in server.connections
 
 
 @pytest.mark.usefixtures("both_ways")

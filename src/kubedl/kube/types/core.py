@@ -189,7 +189,7 @@ PODS = Resource(Pod, "Pod", "pods")
 SERVICES = Resource(Service, "Service", "services")
 NODES = Resource(Node, "Node", "nodes", namespaced=False)
 LEASES = Resource(Lease, "Lease", "leases", group="coordination.k8s.io")
-EVENTS = Resource(Event, "Event", "events")
+EVENTS = Resource(Event, "Event", "events", bookmarks=False)
 
 
 class PullSecret(Record, frozen=True):

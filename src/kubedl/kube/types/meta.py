@@ -91,6 +91,7 @@ class Resource(Generic[ObjectT]):
     version: str = "v1"
     group: str = ""
     namespaced: bool = True
+    bookmarks: bool = True  # whether a watch in which nothing happens says every minute that it lives
 
     @property
     def api_version(self) -> str:
