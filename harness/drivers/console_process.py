@@ -7,7 +7,7 @@ import json
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,6 +54,7 @@ class ConsoleProcess(Process):
         mode: str = "proxy",
         kubeconfig: Path | None = None,
         history: str = "",
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         """A kubeconfig names another way to the API server, as with a fault proxy between; `history` a database."""
         self._cluster, self._port, self._health = cluster, free_port(), free_port()
@@ -61,8 +62,8 @@ class ConsoleProcess(Process):
         command = [sys.executable, "-m", "kubedl.entrypoints.command", "console", f"--mode={mode}", "--cluster=test"]
         command += ["--kubeconfig", str(kubeconfig or cluster.authority.kubeconfig(USER))]
         command += ["--address", f"127.0.0.1:{self._port}", "--health-address", f"127.0.0.1:{self._health}"]
-        environment = {"PYTHONPATH": str(ROOT / "src"), DATABASE: history}
-        super().__init__([*command, *arguments], directory / "console.log", environment, ROOT)
+        given = {"PYTHONPATH": str(ROOT / "src"), DATABASE: history, **(environment or {})}
+        super().__init__([*command, *arguments], directory / "console.log", given, ROOT)
 
     def __enter__(self) -> Self:
         install_custom_resources(self._cluster)

@@ -20,11 +20,11 @@ from kubedl.kube.credentials import Credentials
 from tests.unit.console.past import DAY, with_history
 from tests.unit.console.world import KEY, NOW, World
 
-RANKS, LINES = 32, 31_250  # a million lines
+RANKS, LINES = 6, 6_000  # proofs.console.logs has a million of them, of real nodes
 NAMESPACE, NAME = "nlp", "bert"
 UID = f"uid-{NAMESPACE}-{NAME}"
 NEEDLE = "RuntimeError: NCCL watchdog"
-NEEDLE_RANK, NEEDLE_LINE = 29, 30_000
+NEEDLE_RANK, NEEDLE_LINE = 4, 5_500
 JOB = PastJob(
     NAMESPACE,
     NAME,

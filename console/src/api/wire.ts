@@ -69,6 +69,7 @@ export interface PodRow {
   readonly node: string;
   readonly restarts: number;
   readonly created: string | null;
+  readonly started: string | null;
   readonly containers: readonly string[];
 }
 
@@ -772,6 +773,7 @@ export interface LogPage {
   readonly first: number;
   readonly lines: readonly LogLineRow[];
   readonly cut: boolean;
+  readonly silentSeconds: number;
 }
 
 /** A line that has the text of a search. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { compareTimes, inPlaceOfLines, LogLines, MOST_LINES, parseLine, plain } from "./log";
+import { compareTimes, inPlaceOfLines, LogLines, MOST_LINES, parseLine, plain, silenceBefore } from "./log";
 
 const T = "2026-11-18T00:00:0";
 const texts = (log: LogLines): string[] => log.lines().map(({ text }) => text);
@@ -46,6 +46,14 @@ test("times are compared to the nanosecond", () => {
   expect(compareTimes(`${T}1Z`, `${T}1.000000001Z`)).toBeLessThan(0);
   expect(compareTimes(`${T}1.5Z`, `${T}1.50Z`)).toBe(0);
   expect(compareTimes(`${T}2Z`, `${T}1.9Z`)).toBeGreaterThan(0);
+});
+
+test("a log that begins long after its container did may have lost lines", () => {
+  const first = { time: "2026-11-18T01:00:00.123456789Z", text: "step 9", number: 1 };
+  expect(silenceBefore(first, "2026-11-18T00:30:00Z")).toBe(30 * 60_000);
+  expect(silenceBefore(first, "2026-11-18T00:59:30Z")).toBe(0); // it took so long to start
+  expect(silenceBefore(first, "2026-11-18T02:00:00Z")).toBe(0); // of an earlier run
+  expect([silenceBefore(first, null), silenceBefore(undefined, "2026-11-18T00:30:00Z")]).toEqual([0, 0]);
 });
 
 test("a line without a time is shown whole", () => {

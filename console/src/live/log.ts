@@ -19,6 +19,15 @@ export function parseLine(raw: string): Written {
 /** Whether an error is shown in place of lines: those that were read stay, unless they may no longer be seen. */
 export const inPlaceOfLines = (lines: number, status: number): boolean => lines === 0 || status === 403;
 
+const LONGEST_START = 60_000; // milliseconds that programs need to say something
+
+/** Milliseconds for which a container had run when it wrote the first line, if others may have been before it; else 0. */
+export function silenceBefore(first: Line | undefined, started: string | null): number {
+  if (first === undefined || first.time === "" || started === null) return 0;
+  const silence = Date.parse(`${first.time.slice(0, 19)}Z`) - Date.parse(started);
+  return silence > LONGEST_START ? silence : 0;
+}
+
 /** Escape codes of terminals are left out. Text is shown as text, never as markup. */
 export const plain = (text: string): string =>
   // eslint-disable-next-line no-control-regex

@@ -3,10 +3,11 @@ import { useEffect, useRef, useState } from "react";
 import { jobPath } from "../api/request";
 import type { JobRow, PodRow } from "../api/wire";
 import { useLog } from "../live/follow";
-import { inPlaceOfLines, type Line } from "../live/log";
+import { inPlaceOfLines, type Line, silenceBefore } from "../live/log";
 import { LINE } from "../live/log-window";
 import { figure } from "../text/format";
 import { Icon } from "./icon";
+import { LateBeginning } from "./late-beginning";
 import { LineField } from "./line-field";
 import { LogLine } from "./log-line";
 import type { LinePlace } from "./stored-log";
@@ -43,11 +44,14 @@ export function LogView({ job, pod, place = null, choose }: Props) {
     if (following && lines.length > 0) rows.scrollToIndex(lines.length - 1, { align: "end" });
   }, [following, lines.length, rows]);
   const chosen = place === null ? -1 : indexOf(log.lines, place);
+  const chosenLine = log.lines[chosen];
   useEffect(() => {
-    if (chosen < 0) return;
+    if (chosenLine === undefined) return;
     setFollowing(false);
     rows.scrollToIndex(chosen, { align: "center" });
-  }, [chosen, rows]);
+    // Its place changes with every line that is left out before it; who then follows or reads elsewhere goes on.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [chosenLine, rows]);
   const scrolled = (): void => {
     const element = port.current;
     if (element !== null) setFollowing(element.scrollHeight - element.scrollTop - element.clientHeight < 3 * LINE);
@@ -82,6 +86,7 @@ export function LogView({ job, pod, place = null, choose }: Props) {
           Follow
         </button>
       </div>
+      {log.dropped > 0 || container !== pod.containers[0] ? null : <LateBeginning silence={silenceBefore(log.lines[0], pod.started)} />}
       {log.error !== null && inPlaceOfLines(log.lines.length, log.error.status) ? (
         <Trouble error={log.error} />
       ) : (
@@ -94,7 +99,7 @@ export function LogView({ job, pod, place = null, choose }: Props) {
               const line = lines[index];
               if (line === undefined) return null;
               const { number, time, text } = line;
-              return <LogLine key={key} number={number} time={time} text={text} top={start} chosen={line === log.lines[chosen]} choose={choose} />;
+              return <LogLine key={key} number={number} time={time} text={text} top={start} chosen={line === chosenLine} choose={choose} />;
             })}
           </div>
         </div>

@@ -4,6 +4,7 @@ import { get } from "../api/request";
 import type { LogPage } from "../api/wire";
 import { CHUNK, chunksOf, LINE, scrolledTo, spaceOf, windowOf } from "../live/log-window";
 import { figure } from "../text/format";
+import { LateBeginning } from "./late-beginning";
 import { LineField } from "./line-field";
 import { LogLine } from "./log-line";
 import { Skeleton } from "./skeleton";
@@ -47,7 +48,7 @@ interface LinesProps {
 }
 
 function Lines({ path, name, begin, chosen, choose }: LinesProps) {
-  const { total, cut } = begin;
+  const { total, cut, silentSeconds } = begin;
   const port = useRef<HTMLDivElement>(null);
   const [scrolled, setScrolled] = useState(0);
   const [height, setHeight] = useState(420);
@@ -84,6 +85,7 @@ function Lines({ path, name, begin, chosen, choose }: LinesProps) {
         <LineField total={total} go={(line) => (go(line), choose(line, ""))} />
       </div>
       {cut ? <p className="note gap">The beginning of this log was not kept: lines are missing before line 1.</p> : null}
+      <LateBeginning silence={silentSeconds * 1000} />
       {failed?.error ? <Trouble error={failed.error} retry={() => void failed.refetch()} /> : null}
       <div
         className="logport"

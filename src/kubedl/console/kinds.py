@@ -1,13 +1,25 @@
 """The kinds in the console's cache, and the permissions that follow from them."""
 
+from datetime import datetime
 from functools import cache
 from typing import Any
 
 from kubedl.console.object_kinds import CRONS, INFERENCES, MODEL_VERSIONS, MODELS
 from kubedl.console.queue_kinds import CLUSTER_QUEUES, LOCAL_QUEUES, WORKLOADS
 from kubedl.history.observed import NO_AMOUNTS, Amounts, RecordedJob, Requirements, resource_of_jobs
-from kubedl.history.observed_pods import EVENTS
-from kubedl.kube.types.core import InitContainer, Node, NodeSpec, NodeStatus, Pod, PodSpec
+from kubedl.history.observed_pods import EVENTS, Running
+from kubedl.kube.types.core import (
+    ContainerState,
+    ContainerStatus,
+    InitContainer,
+    Node,
+    NodeSpec,
+    NodeStatus,
+    Pod,
+    PodSpec,
+    PodStatus,
+    Terminated,
+)
 from kubedl.kube.types.meta import OwnerReference, Record, Resource
 from kubedl.schema.grants import FOLLOW, Grant
 from kubedl.training.kinds import all_kinds
@@ -38,10 +50,42 @@ class ShownPodSpec(PodSpec, frozen=True):
         return (*(one.name for one in self.containers), *(one.name for one in self.init_containers))
 
 
+class ShownTerminated(Terminated, frozen=True):
+    """How a container ended."""
+
+    started_at: datetime | None = None
+
+
+class ShownContainerState(ContainerState, frozen=True):
+    """The state of a container, with its start."""
+
+    running: Running | None = None
+    terminated: ShownTerminated | None = None
+
+
+class ShownContainerStatus(ContainerStatus, frozen=True):
+    """The status of one container."""
+
+    state: ShownContainerState = ShownContainerState()
+
+    @property
+    def started(self) -> datetime | None:
+        """Return when it was last started."""
+        found = self.state.running or self.state.terminated
+        return found.started_at if found is not None else None
+
+
+class ShownPodStatus(PodStatus, frozen=True):
+    """The status of a pod."""
+
+    container_statuses: tuple[ShownContainerStatus, ...] = ()
+
+
 class ShownPod(Pod, frozen=True):
     """A pod, of a job or of anything else that holds a part of a node."""
 
     spec: ShownPodSpec = ShownPodSpec()
+    status: ShownPodStatus = ShownPodStatus()
 
 
 class ShownNodeSpec(NodeSpec, frozen=True):

@@ -83,4 +83,5 @@ def _page(text: "LogText", cut: bool, first: int, count: int, at: str) -> LogPag
         if first == 0:
             why = "no line of that time was kept" if text.timed else "the archive does not say when lines were written"
             raise RefusalError(404, "no such line", why, "Look at the log from its beginning.")
-    return LogPage(total=text.total, first=first, lines=text.rows(first, count), cut=cut)
+    silent = 0 if cut else int(text.silence.total_seconds())
+    return LogPage(total=text.total, first=first, lines=text.rows(first, count), cut=cut, silent_seconds=silent)

@@ -2,12 +2,16 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from kubedl.console.wire_logs import LogHit, LogLineRow
 
 LONGEST_LINE = 4096  # characters that are sent of a line
 MARK = b"[kubedl: "  # of the line that says that the beginning is missing
 _TIME = len("2026-11-18T00:00:00Z")
+# A node that rotates a log gives to nobody what it has put aside, and does not say that it did. A program that has said
+# nothing for longer than it takes to start may have said something that is not there.
+SILENCE = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
@@ -16,18 +20,31 @@ class LogText:
 
     content: bytes
     timed: bool
+    started: datetime | None = None  # the container
 
     @classmethod
-    def of(cls, content: bytes, *, timed: bool, cut: bool) -> "LogText":
+    def of(cls, content: bytes, *, timed: bool, cut: bool, started: datetime | None = None) -> "LogText":
         """Return a log without the words of the archive about its beginning."""
         if cut and content.startswith(MARK):
             content = content.partition(b"\n")[2]
-        return cls(content, timed)
+        return cls(content, timed, started)
 
     @property
     def total(self) -> int:
         """Return how many lines it has."""
         return self.content.count(b"\n") + (not self.content.endswith(b"\n") and bool(self.content))
+
+    @property
+    def silence(self) -> timedelta:
+        """Return how long the container had run when it wrote the first line, if lines before it may be missing."""
+        first = next(iter(self.rows(1, 1)), None)
+        if self.started is None or first is None:
+            return timedelta(0)
+        try:
+            passed = datetime.fromisoformat(first.time) - self.started
+        except ValueError:  # the line has no time
+            return timedelta(0)
+        return passed if passed > SILENCE else timedelta(0)
 
     def rows(self, first: int, count: int) -> list[LogLineRow]:
         """Return lines from a number on, counted from 1."""

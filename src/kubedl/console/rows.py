@@ -104,6 +104,9 @@ def event_rows(events: Iterable[RecordedEvent], most: int = 500) -> list[EventRo
 
 def _pod_row(pod: ShownPod, now: datetime) -> PodRow:
     labels, meta = pod.metadata.labels, pod.metadata
+    names = pod.spec.names()
+    statuses = {status.name: status for status in pod.status.container_statuses}
+    first = statuses.get(names[0]) if names else None
     return PodRow(
         uid=meta.uid,
         name=meta.name,
@@ -113,7 +116,8 @@ def _pod_row(pod: ShownPod, now: datetime) -> PodRow:
         node=pod.spec.node_name,
         restarts=sum(status.restart_count for status in pod.status.container_statuses),
         created=meta.creation_timestamp,
-        containers=pod.spec.names(),
+        started=first.started if first is not None else None,
+        containers=names,
     )
 
 

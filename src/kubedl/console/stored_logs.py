@@ -124,4 +124,4 @@ def _unpacked(stored: "StoredObject", cut: bool) -> LogText:
         raise RefusalError(
             503, "the log cannot be read", "the archive has another format", "Ask an administrator."
         ) from error
-    return LogText.of(content, timed=stored.timed, cut=cut)
+    return LogText.of(content, timed=stored.timed, cut=cut, started=stored.started)

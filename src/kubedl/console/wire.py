@@ -120,6 +120,7 @@ class PodRow(Wire, frozen=True):
     node: str
     restarts: int
     created: datetime | None
+    started: datetime | None  # its first container, for the last time
     containers: Sequence[str]
 
 

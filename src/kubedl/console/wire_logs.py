@@ -19,6 +19,7 @@ class LogPage(Wire, frozen=True):
     first: int  # number of the first of these lines, counted from 1
     lines: Sequence[LogLineRow]
     cut: bool  # lines before the first one were not kept
+    silent_seconds: int  # for which the container had run when it wrote line 1, if others may be missing; else 0
 
 
 class LogHit(Wire, frozen=True):

@@ -2,6 +2,7 @@
 
 import gzip
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,15 @@ async def test_a_line_is_found_by_its_time_if_its_number_is_another(past: Past) 
     status, words = await refused(past, run, at="2026-11-17T00:00:00Z")
     assert status == 404
     assert "no line of that time was kept" in words
+
+
+async def test_a_log_whose_beginning_may_be_missing_says_so(past: Past, storage: Storage) -> None:
+    """By how long its container had run before it."""
+    run, started = await run_of(past), datetime(2026, 11, 17, 23, 30, tzinfo=UTC)
+    assert (await lines(past, run, first=700)).silent_seconds == 0
+    storage.objects[BERT.log] = StoredObject(gzip.compress(CONTENT), timed=True, started=started)
+    past.world.have(History(past.reader, logs=StoredLogs(storage.read)))
+    assert (await lines(past, run, first=700)).silent_seconds == 1801
 
 
 async def test_lines_with_a_text(past: Past) -> None:

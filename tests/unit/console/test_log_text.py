@@ -1,5 +1,7 @@
 """Lines of an archived log by number, by time and by text."""
 
+from datetime import datetime
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,6 +39,22 @@ def test_the_words_of_the_archive_are_no_line() -> None:
     content = b"[kubedl: the beginning of this log was cut; its last 6 bytes follow]\nrest 1\n"
     assert [row.text for row in LogText.of(content, timed=True, cut=True).rows(1, 9)] == ["rest 1"]
     assert LogText.of(content, timed=True, cut=False).total == 2  # a program may print such a line
+
+
+@pytest.mark.parametrize(
+    ("first", "started", "seconds"),
+    [
+        ("2026-11-18T01:00:00.5Z said", "2026-11-18T00:30:00+00:00", 1800),
+        ("2026-11-18T01:00:00.5Z said", "2026-11-18T00:59:30+00:00", 0),  # it took so long to start
+        ("2026-11-18T01:00:00.5Z said", "2026-11-18T01:00:30+00:00", 0),
+        ("no time", "2026-11-18T00:30:00+00:00", 0),
+        ("", "2026-11-18T00:30:00+00:00", 0),
+    ],
+)
+def test_a_log_that_begins_late_may_have_lost_its_beginning(first: str, started: str, seconds: int) -> None:
+    log = LogText.of(first.encode(), timed=True, cut=False, started=datetime.fromisoformat(started))
+    assert int(log.silence.total_seconds()) == seconds
+    assert not LogText.of(first.encode(), timed=True, cut=False).silence  # nobody knows when it started
 
 
 @given(

@@ -9,6 +9,7 @@ from kubedl.history.logs.signature import Credentials
 
 ACCESS_KEY, SECRET_KEY, SESSION_TOKEN = "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"
 TIMED = "x-amz-meta-kubedl-timed"  # header of an object; true: each line begins with the time at which it was written
+STARTED = "x-amz-meta-kubedl-started"  # header of an object: when the container started; missing if nobody knows
 LONGEST_PREFIX = 128
 
 

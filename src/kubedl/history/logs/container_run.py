@@ -24,6 +24,7 @@ class ContainerRun:
     job_uid: str
     container: str
     restart: int  # number of restarts before it
+    started: datetime | None = None  # to the second
 
     def key(self, prefix: str, cluster: str) -> str:
         """Return the key of its log: the same after every start of the recorder, and another for every run."""
@@ -43,14 +44,14 @@ def ended_runs(pod: RecordedPod, main_containers: Mapping[str, str]) -> list[Con
     owner, status = pod.metadata.controller, main_status(pod, main_containers)
     if owner is None or status is None:
         return []
-    restarts = []
+    restarts: list[tuple[int, Terminated]] = []
     if status.restart_count > 0 and status.last_state.terminated is not None:
-        restarts.append(status.restart_count - 1)
+        restarts.append((status.restart_count - 1, status.last_state.terminated))
     if status.state.terminated is not None and _is_last(pod, status.state.terminated):
-        restarts.append(status.restart_count)
+        restarts.append((status.restart_count, status.state.terminated))
     created = pod.metadata.creation_timestamp or datetime.fromtimestamp(0, UTC)
     place = (pod.metadata.key, pod.metadata.uid, created, owner.kind, owner.name, owner.uid, status.name)
-    return [ContainerRun(*place, restart) for restart in restarts]
+    return [ContainerRun(*place, restart, end.started_at) for restart, end in restarts]
 
 
 def _is_last(pod: RecordedPod, end: Terminated) -> bool:

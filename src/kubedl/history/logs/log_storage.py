@@ -1,7 +1,7 @@
 """Logs as objects of a bucket."""
 
 from kubedl.history.logs.bucket import Bucket
-from kubedl.history.logs.bucket_settings import TIMED
+from kubedl.history.logs.bucket_settings import STARTED, TIMED
 from kubedl.history.logs.container_run import ContainerRun
 
 
@@ -21,5 +21,7 @@ class LogStorage:
             "x-amz-meta-kubedl-cut": "true" if cut else "false",
             TIMED: "true",
         }
+        if run.started is not None:
+            headers[STARTED] = run.started.isoformat()
         await self._bucket.put(key, body, headers)
         return settings.location(key)

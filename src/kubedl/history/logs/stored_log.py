@@ -10,7 +10,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from kubedl.history.logs.bucket_settings import TIMED, BucketError, BucketSettings, BucketSettingsError, complaint
+from kubedl.history.logs.bucket_settings import (
+    STARTED,
+    TIMED,
+    BucketError,
+    BucketSettings,
+    BucketSettingsError,
+    complaint,
+)
 from kubedl.history.logs.signature import Credentials, encode_path, sign
 from kubedl.kube.tls import client_context
 
@@ -38,6 +45,7 @@ class StoredObject:
 
     body: bytes  # compressed by gzip
     timed: bool  # whether each line begins with the time at which it was written
+    started: datetime | None = None  # when the container started
 
 
 def read_lines(settings: BucketSettings, key: str, credentials: Credentials) -> Iterator[str]:
@@ -54,7 +62,7 @@ def read_object(settings: BucketSettings, key: str, credentials: Credentials, mo
         body = response.read(most + 1)
         if len(body) > most:
             raise BucketError(f"the log has more than {most} bytes")
-        return StoredObject(body, _is_timed(response))
+        return StoredObject(body, _is_timed(response), _started(response))
 
 
 @contextmanager
@@ -79,6 +87,14 @@ def _answer(settings: BucketSettings, key: str, credentials: Credentials) -> Ite
 
 def _is_timed(response: http.client.HTTPResponse) -> bool:
     return response.getheader(TIMED, "") == "true"
+
+
+def _started(response: http.client.HTTPResponse) -> datetime | None:
+    try:
+        found = datetime.fromisoformat(response.getheader(STARTED, ""))
+    except ValueError:
+        return None
+    return found if found.tzinfo is not None else None
 
 
 def _words(line: str) -> str:

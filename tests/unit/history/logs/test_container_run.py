@@ -1,5 +1,6 @@
 """Which logs of a pod can be archived, and their keys."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -53,6 +54,14 @@ def test_a_run_that_may_have_a_successor_is_not_the_last(policy: str, phase: str
     """The log of the next run would be taken for its own: the kubelet restarts before it tells."""
     seen = finished(policy, phase, state={"terminated": {"exitCode": code}}, restartCount=1)
     assert [run.restart for run in ended_runs(seen, NAMES)] == ([1] if archived else [])
+
+
+def test_each_run_has_its_own_start() -> None:
+    first, second = ({"terminated": {"startedAt": f"2026-11-18T0{hour}:00:00Z"}} for hour in (1, 2))
+    runs = ended_runs(finished(state=second, lastState=first, restartCount=1), NAMES)
+    assert [(run.restart, run.started) for run in runs] == [
+        (number, datetime(2026, 11, 18, number + 1, tzinfo=UTC)) for number in (0, 1)
+    ]
 
 
 def test_the_key_names_the_run_and_nothing_else() -> None:

@@ -3,11 +3,12 @@
 import gzip
 import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from kubedl.history.logs.bucket_settings import TIMED, BucketError, BucketSettings, BucketSettingsError
+from kubedl.history.logs.bucket_settings import STARTED, TIMED, BucketError, BucketSettings, BucketSettingsError
 from kubedl.history.logs.signature import Credentials
 from kubedl.history.logs.stored_log import (
     LogMissingError,
@@ -26,6 +27,7 @@ class Storage(HTTPServer):
     objects: dict[str, bytes]
     asked: list[dict[str, str]]
     timed: bool = False
+    started: str = ""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -40,6 +42,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(200 if body is not None else 404)
         if self.server.timed:
             self.send_header(TIMED, "true")
+        if self.server.started:
+            self.send_header(STARTED, self.server.started)
         self.end_headers()
         self.wfile.write(body if body is not None else b"<Code>NoSuchKey</Code><Message>gone</Message>")
 
@@ -95,6 +99,21 @@ def test_an_object_comes_back_compressed_and_not_larger_than_wanted(storage: Sto
     assert read_object(settings, "a", KEY, len(body)).timed
     with pytest.raises(BucketError, match="more than"):
         read_object(settings, "a", KEY, len(body) - 1)
+
+
+@pytest.mark.parametrize(
+    ("said", "started"),
+    [
+        ("2026-11-18T00:00:00+00:00", datetime(2026, 11, 18, tzinfo=UTC)),
+        ("2026-11-18T00:00:00", None),  # in no zone
+        ("yesterday", None),
+        ("", None),
+    ],
+)
+def test_an_object_says_when_its_container_started(storage: Storage, said: str, started: datetime | None) -> None:
+    storage.objects["/logs/a"], storage.started = gzip.compress(b"one\n"), said
+    settings = BucketSettings(f"http://127.0.0.1:{storage.server_port}", "logs")
+    assert read_object(settings, "a", KEY, 100).started == started
 
 
 def test_what_is_gone_or_broken(storage: Storage) -> None:
