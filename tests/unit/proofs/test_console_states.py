@@ -48,5 +48,5 @@ def test_a_page_that_was_loaded_again_and_one_that_is_not_dimmed() -> None:
     table.stayed("dead", shown(loads=2))
     table.judge("stale", PAGE, WELL, stale=True)
     table.judge("loading", PAGE, WELL, skeleton=True)
-    table.insist("signed out", "a dialog", holds=False)
+    table.insist("signed out", "a dialog", WELL, holds=False)
     assert (table.figures()["loaded again"], table.figures()["wrong words"]) == (1, 3)
