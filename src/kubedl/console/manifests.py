@@ -3,7 +3,7 @@
 Aliases are refused: a short text of them stands for an object of any size.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import yaml
@@ -13,7 +13,9 @@ from kubedl.console.object_kinds import INFERENCES
 from kubedl.console.problems import RefusalError
 from kubedl.console.wire_base import FieldProblem
 from kubedl.kube.bounded_regex import BoundedPattern
-from kubedl.kube.types.meta import Resource
+
+if TYPE_CHECKING:
+    from kubedl.kube.types.meta import Resource
 
 LARGEST = 64 * 1024  # bytes of a text
 DEEPEST = 64  # levels; a pod template has about fifteen
@@ -48,7 +50,7 @@ def check_kind(manifest: Object) -> tuple[str, str, str]:
     metadata = manifest.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     kind, namespace, name = manifest.get("kind"), metadata.get("namespace"), metadata.get("name")
-    known: dict[str, Resource[Any]] = {one.kind: one for one in (*job_resources().values(), INFERENCES)}
+    known: "dict[str, Resource[Any]]" = {one.kind: one for one in (*job_resources().values(), INFERENCES)}
     resource = known.get(kind) if isinstance(kind, str) else None
     wrong: list[FieldProblem] = []
     if resource is None:
