@@ -1,5 +1,4 @@
-// Drawings of states and of what buttons do. From the Lucide set (ISC licence). Lines of one drawing are one path where
-// it is in every row of a long list.
+// Drawings of states and of what buttons do. From the Lucide set (ISC licence).
 import type { ReactNode } from "react";
 
 export const SIGNS = {
@@ -49,17 +48,24 @@ export const SIGNS = {
   ),
   fail: (
     <>
-      <path d="M18 6 6 18M6 6l12 12" />
+      <path d="M18 6 6 18" />
+      <path d="m6 6 12 12" />
     </>
   ),
   wait: (
     <>
-      <path d="M5 22h14M5 2h14M17 22v-4.172a2 2 0 0 0-.586-1.414L12 12l-4.414 4.414A2 2 0 0 0 7 17.828V22M7 2v4.172a2 2 0 0 0 .586 1.414L12 12l4.414-4.414A2 2 0 0 0 17 6.172V2" />
+      <path d="M5 22h14" />
+      <path d="M5 2h14" />
+      <path d="M17 22v-4.172a2 2 0 0 0-.586-1.414L12 12l-4.414 4.414A2 2 0 0 0 7 17.828V22" />
+      <path d="M7 2v4.172a2 2 0 0 0 .586 1.414L12 12l4.414-4.414A2 2 0 0 0 17 6.172V2" />
     </>
   ),
   restart: (
     <>
-      <path d="M3 12a9 9 0 0 1 9-9 9.75 9.75 0 0 1 6.74 2.74L21 8M21 3v5h-5M21 12a9 9 0 0 1-9 9 9.75 9.75 0 0 1-6.74-2.74L3 16M8 16H3v5" />
+      <path d="M3 12a9 9 0 0 1 9-9 9.75 9.75 0 0 1 6.74 2.74L21 8" />
+      <path d="M21 3v5h-5" />
+      <path d="M21 12a9 9 0 0 1-9 9 9.75 9.75 0 0 1-6.74-2.74L3 16" />
+      <path d="M8 16H3v5" />
     </>
   ),
   off: (
