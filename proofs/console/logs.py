@@ -55,7 +55,7 @@ def main() -> int:
             figures = _read(LogJob(cluster, namespace), console, token, database)
             figures |= _used("recorder", recorder) | _used("console", console)
         figures |= _archived(storage)
-    print(json.dumps({"ranks": RANKS, "lines": RANKS * LINES, **figures}))
+    print(json.dumps(figures))
     return 0
 
 
@@ -128,13 +128,16 @@ def _used(name: str, process: Recorder | ConsoleProcess) -> Figures:
 
 
 def _archived(storage: MinIO) -> Figures:
-    """Logs of workers in the archive that are not what these have printed."""
+    """How much of the workers is in the archive, and what is not what they have printed."""
     keys = storage.keys()
     logs = {key.split("/")[5]: storage.printed(f"s3://{BUCKET}/{key}") for key in keys}
-    wrong = [rank for rank in range(RANKS) if logs.pop(f"{NAME}-worker-{rank}", b"") != log_job.printed(rank)]
+    workers = [logs.pop(f"{NAME}-worker-{rank}", b"") for rank in range(RANKS)]
+    wrong = [rank for rank, log in enumerate(workers) if log != log_job.printed(rank)]
     master = [int(line.split()[3]) for line in logs.pop(MASTER).splitlines()]
     holes = len(range(master[0], master[-1] + 1)) - len(master)
-    return {"logs with other content": len(wrong), "objects of no pod": len(logs), "holes in the rotated log": holes}
+    lines = sum(log.count(b"\n") for log in workers)
+    wrongs = {"logs with other content": len(wrong), "objects of no pod": len(logs), "holes in the rotated log": holes}
+    return {"lines": lines, **wrongs}
 
 
 if __name__ == "__main__":
