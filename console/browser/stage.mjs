@@ -39,11 +39,10 @@ export async function signIn() {
   await page.evaluate(() => (window.stayed = true));
 }
 
-/** Say that a step is reached, and wait until the test says that the cluster is ready for the next; returns its words. */
+/** Say that a step is reached, and wait until the test says that the cluster is ready for the next. */
 export async function reached(step) {
   console.log(step);
-  const [words] = await once(process.stdin, "data");
-  return String(words);
+  await once(process.stdin, "data");
 }
 
 export async function pictures(name) {

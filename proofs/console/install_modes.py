@@ -2,7 +2,7 @@
 
 In each of the modes, with neither database nor Prometheus nor Kueue, in Chromium on a real control plane: `kubedl open`
 for the owner of a kubeconfig, the pasted token, and a proxy in front. What the console lacks, it says. The pods of the
-chart are measured by tests/e2e/install/test_console.py. The last line is JSON.
+chart are not part of it. The last line is JSON.
 """
 
 import json

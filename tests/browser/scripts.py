@@ -5,23 +5,16 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
+
+from harness.drivers.console_process import ConsoleProcess
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = ROOT / "console" / "browser"
 PICTURES = ROOT / "build" / "screenshots" / "console"
 
 
-class Served(Protocol):
-    """Something with a console."""
-
-    @property
-    def url(self) -> str:
-        """Where it answers."""
-
-
 @contextmanager
-def browser(script: str, console: Served, token: str, **given: str) -> Iterator["subprocess.Popen[str]"]:
+def browser(script: str, console: ConsoleProcess, token: str, **given: str) -> Iterator["subprocess.Popen[str]"]:
     """Run a script of console/browser; the token is not in its command line."""
     PICTURES.mkdir(parents=True, exist_ok=True)
     environment = {**os.environ, "CONSOLE": console.url, "TOKEN": token, "PICTURES": str(PICTURES), **given}
@@ -48,20 +41,8 @@ def go_on(process: "subprocess.Popen[str]", reached: str) -> None:
     assert line == reached, process.stderr.read()
 
 
-def steps(process: "subprocess.Popen[str]") -> Iterator[str]:
-    """What the script says, step by step, until it is done."""
-    assert process.stdout is not None
-    assert process.stderr is not None
-    line = ""
-    for line in process.stdout:
-        if line.strip() == "done":
-            return
-        yield line
-    raise AssertionError(f"after {line!r}: {process.stderr.read()}")
-
-
-def tell(process: "subprocess.Popen[str]", words: str = "go") -> None:
+def tell(process: "subprocess.Popen[str]") -> None:
     """Let the script go on."""
     assert process.stdin is not None
-    process.stdin.write(f"{words}\n")
+    process.stdin.write("go\n")
     process.stdin.flush()
