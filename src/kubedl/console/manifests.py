@@ -50,7 +50,8 @@ def check_kind(manifest: Object) -> tuple[str, str, str]:
     metadata = manifest.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     kind, namespace, name = manifest.get("kind"), metadata.get("namespace"), metadata.get("name")
-    known: dict[str, Resource[Any]] = {one.kind: one for one in (*job_resources().values(), INFERENCES)}
+    kinds: tuple[Resource[Any], ...] = (*job_resources().values(), INFERENCES)
+    known = {one.kind: one for one in kinds}
     resource = known.get(kind) if isinstance(kind, str) else None
     wrong: list[FieldProblem] = []
     if resource is None:
