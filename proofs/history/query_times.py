@@ -77,7 +77,10 @@ async def _measure(family: str, database: Database) -> tuple[dict[str, float], l
             far = await _cursor(connection, FAR)
             questions = [*_filters(year), *_pages(far), *_months(year)]
             questions += [Question(*one) for one in await other_queries(connection, year)]
-            times = {one.name: await _seconds(connection, one.ask) for one in questions}
+            times = {one.name: (await _seconds(connection, one.ask))[0] for one in questions}
+            pages = list(_pages(far))
+            in_turn = await _seconds(connection, *(one.ask for one in pages))
+            times |= dict(zip((one.name for one in pages), in_turn, strict=True))
         plans = [await _plan(engine, family, one, times[one.name]) for one in questions]
     finally:
         await engine.dispose()
@@ -155,13 +158,15 @@ async def _cursor(connection: AsyncConnection, number: int) -> str:
     return cursor
 
 
-async def _seconds(connection: AsyncConnection, ask: Ask) -> float:
-    taken = []
+async def _seconds(connection: AsyncConnection, *asks: Ask) -> list[float]:
+    """Ask in turn, so that what are compared have the same machine."""
+    taken: list[list[float]] = [[] for _ in asks]
     for _ in range(REPEATED):
-        began = time.perf_counter()
-        await ask(connection)
-        taken.append(time.perf_counter() - began)
-    return numbers.median(taken)
+        for ask, seconds in zip(asks, taken, strict=True):
+            began = time.perf_counter()
+            await ask(connection)
+            seconds.append(time.perf_counter() - began)
+    return [numbers.median(seconds) for seconds in taken]
 
 
 async def _plan(engine: AsyncEngine, family: str, question: Question, seconds: float) -> Plan:

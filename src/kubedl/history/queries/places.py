@@ -6,6 +6,7 @@ from datetime import date
 from sqlalchemy import Column, Select, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from kubedl.history.queries.spend import BY_DAY
 from kubedl.history.tables import jobs, receipt_lines
 
 MOST_PLACES = 20_000
@@ -31,6 +32,7 @@ async def places_of_receipts(
         .where(lines.cluster == cluster, lines.day >= first.isoformat(), lines.day <= last.isoformat())
         .distinct()
         .limit(MOST_PLACES)
+        .with_hint(receipt_lines, BY_DAY, "mysql")
     )
     return tuple((row.kind, row.namespace) for row in await connection.execute(query))
 

@@ -27,6 +27,8 @@ GROUPS: dict[str, ColumnElement[Any]] = {
         else_=literal_column(f"'{UNPRICED}'"),
     ),
 }
+# MariaDB takes the key for as good, because both begin with the cluster, and reads the rows of all days then.
+BY_DAY = "USE INDEX (receipt_lines_by_day)"
 WASTE = ("waiting_seconds", "restarted_seconds", "lost_seconds")
 
 
@@ -69,6 +71,7 @@ async def spend(
         .group_by(*columns, lines.currency)
         .order_by(*columns, lines.currency)
         .limit(MOST_GROUPS)
+        .with_hint(receipt_lines, BY_DAY, "mysql")
     )
     if scope is not None:
         query = query.where(scope.condition(lines.kind, lines.namespace))
