@@ -1,9 +1,11 @@
 """Scripts that drive a browser, and how a test and a script wait for each other."""
 
+import asyncio
 import os
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 from harness.drivers.console_process import ConsoleProcess
@@ -31,6 +33,27 @@ def browser(script: str, console: ConsoleProcess, token: str, **given: str) -> I
     finally:
         process.kill()
         process.communicate()
+
+
+@asynccontextmanager
+async def running(script: str, seconds: float, **given: str) -> AsyncIterator[Process]:
+    """Run a script of console/browser for a console in this event loop, with a time limit."""
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    process = await asyncio.create_subprocess_exec(
+        "node",
+        str(SCRIPTS / f"{script}.mjs"),
+        env={**os.environ, "PICTURES": str(PICTURES), **given},
+        stdin=PIPE,
+        stdout=PIPE,
+        stderr=PIPE,
+    )
+    try:
+        async with asyncio.timeout(seconds):
+            yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.communicate()  # a pipe that is open when the loop ends is a warning in whichever test comes next
 
 
 def go_on(process: "subprocess.Popen[str]", reached: str) -> None:

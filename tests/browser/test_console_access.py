@@ -1,20 +1,15 @@
 """Every page of the console in a real Chromium, held against axe-core: for people who hear it, or see it large."""
 
-import asyncio
 import json
-import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from harness.drivers.environment import FULL
 from proofs.seed import seed
 from tests.browser.access_routes import unvisited, visits
 from tests.browser.access_world import serving
+from tests.browser.scripts import PICTURES, running
 
-ROOT = Path(__file__).parents[2]
-SCRIPT = ROOT / "console" / "browser" / "access.mjs"
-PICTURES = ROOT / "build" / "screenshots" / "console"
 TOKENS = {"ada": "token-of-ada", "ben": "token-of-ben", "cara": "token-of-cara", "left": "token-of-ada"}
 BARRED = frozenset({"serious", "critical"})
 
@@ -55,20 +50,8 @@ def test_no_route_is_forgotten() -> None:
 
 
 async def _visit(console: str, wanted: list[dict[str, object]]) -> list[dict[str, Any]]:
-    process = await asyncio.create_subprocess_exec(
-        "node",
-        str(SCRIPT),
-        env={**os.environ, "CONSOLE": console, "PICTURES": _pictures()},
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    try:
-        async with asyncio.timeout(900):
-            printed, errors = await process.communicate(json.dumps({"tokens": TOKENS, "visits": wanted}).encode())
-    finally:
-        if process.returncode is None:
-            process.kill()
+    async with running("access", 900, CONSOLE=console, PICTURES=_pictures()) as process:
+        printed, errors = await process.communicate(json.dumps({"tokens": TOKENS, "visits": wanted}).encode())
     assert process.returncode == 0, errors.decode()
     pages: list[dict[str, Any]] = json.loads(printed)
     return pages

@@ -1,7 +1,5 @@
 """Costs and deleted jobs in a real Chromium: the real server, and a database that the recorder's code has filled."""
 
-import asyncio
-import os
 from pathlib import Path
 
 import pytest
@@ -9,7 +7,7 @@ import pytest
 from kubedl.console import history_reader
 from kubedl.console.history_source import opened
 from kubedl.console.server import serve
-from tests.browser.scripts import PICTURES, SCRIPTS
+from tests.browser.scripts import running
 from tests.unit.console.past import CLUSTER, with_history
 from tests.unit.console.sample import sample_world
 from tests.unit.console.sample_past import BERT, sample_past
@@ -18,22 +16,10 @@ from tests.unit.console.world import World
 
 async def play(world: World, state: str) -> None:
     """Run the script for a console in one of its states."""
-    PICTURES.mkdir(parents=True, exist_ok=True)
     async with serve(world.console(), "127.0.0.1:0") as address:
-        given = {"CONSOLE": f"http://{address}", "TOKEN": "token-of-ada", "PICTURES": str(PICTURES)}
-        process = await asyncio.create_subprocess_exec(
-            "node",
-            str(SCRIPTS / "history.mjs"),
-            env={**os.environ, **given, "STATE": state, "JOB": BERT.name},
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        try:
-            async with asyncio.timeout(180):
-                printed, errors = await process.communicate()
-        finally:
-            if process.returncode is None:
-                process.kill()
+        given = {"CONSOLE": f"http://{address}", "TOKEN": "token-of-ada", "STATE": state, "JOB": BERT.name}
+        async with running("history", 180, **given) as process:
+            printed, errors = await process.communicate()
     assert printed.decode().splitlines()[-1:] == ["done"], errors.decode()
 
 

@@ -5,7 +5,6 @@ The API server with its log and the storage are played; `proofs.console.logs` sh
 
 import asyncio
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -23,7 +22,7 @@ from tests.browser.log_world import (
     log_console,
 )
 from tests.browser.log_world import line as written
-from tests.browser.scripts import PICTURES, SCRIPTS
+from tests.browser.scripts import running
 from tests.unit.console.world import World
 
 LIMIT = 120.0  # seconds
@@ -41,33 +40,20 @@ async def test_a_long_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     world.reviewer.tokens["token-of-ada"] = "ada"
     world.reviewer.allow("ada", NAMESPACE)
     async with log_console(world, kubelet, tmp_path) as address:
-        PICTURES.mkdir(parents=True, exist_ok=True)
-        given = {"CONSOLE": address, "TOKEN": "token-of-ada", "PICTURES": str(PICTURES)}
         order = {"logs": RANKS, "looked": LOOKED, "lines": LINES}
         order |= {"needle": NEEDLE, "needleRank": NEEDLE_RANK, "needleLine": NEEDLE_LINE}
         order |= {"job": f"/jobs/{NAMESPACE}/pytorchjob/{NAME}", "uid": UID, "before": FIRST_LINES, "after": ROTATED_TO}
-        process = await asyncio.create_subprocess_exec(
-            "node",
-            str(SCRIPTS / "logs.mjs"),
-            env={**os.environ, **given, "ORDER": json.dumps(order)},
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        try:
-            async with asyncio.timeout(LIMIT):
-                await _reached(process, "following")
-                kubelet.rotate([written(0, number) for number in range(ROTATED_TO, ROTATED_TO + 100)])
-                _tell(process)
-                await _reached(process, "chosen")
-                world.delete_job(NAMESPACE, NAME)
-                for pod in list(world.stores.pods):
-                    world.stores.pods.remove(pod.metadata.key)
-                _tell(process)
-                printed, errors = await process.communicate()
-        finally:
-            if process.returncode is None:
-                process.kill()
+        given = {"CONSOLE": address, "TOKEN": "token-of-ada", "ORDER": json.dumps(order)}
+        async with running("logs", LIMIT, **given) as process:
+            await _reached(process, "following")
+            kubelet.rotate([written(0, number) for number in range(ROTATED_TO, ROTATED_TO + 100)])
+            _tell(process)
+            await _reached(process, "chosen")
+            world.delete_job(NAMESPACE, NAME)
+            for pod in list(world.stores.pods):
+                world.stores.pods.remove(pod.metadata.key)
+            _tell(process)
+            printed, errors = await process.communicate()
     *lines, last = printed.decode().splitlines() or [""]
     assert last == "done", errors.decode()
     figures = json.loads(lines[-1])

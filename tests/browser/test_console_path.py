@@ -1,16 +1,14 @@
 """The console below a path of a host, behind a reverse proxy, in a real Chromium."""
 
-import asyncio
-import os
-
 import pytest
 
 from harness.drivers.path_front import fronted
 from kubedl.console.server import serve
-from tests.browser.scripts import SCRIPTS
+from tests.browser.scripts import running
 from tests.unit.console.sample import sample_world
 
 PATH = "/ml/kubedl"
+ADA = {"TOKEN": "token-of-ada"}
 
 
 @pytest.mark.parametrize("strips", [True, False])
@@ -20,27 +18,15 @@ async def test_the_console_works_below_a_path(strips: bool) -> None:
     async with (
         serve(world.console(path=PATH), "127.0.0.1:0") as address,
         fronted(f"http://{address}", PATH, strips=strips) as (front, url),
+        running("below-path", 180, CONSOLE=url, PICTURES="", **ADA) as process,
     ):
-        process = await asyncio.create_subprocess_exec(
-            "node",
-            str(SCRIPTS / "below-path.mjs"),
-            env={**os.environ, "CONSOLE": url, "TOKEN": "token-of-ada", "PICTURES": ""},
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
-        try:
-            async with asyncio.timeout(180):
-                steps = [(await process.stdout.readline()).decode().strip()]
-                world.put_job("nlp", "came-later", state="Succeeded")
-                process.stdin.write(b"go\n")
-                await process.stdin.drain()
-                steps.append((await process.stdout.readline()).decode().strip())
-                errors = (await process.stderr.read()).decode()
-        finally:
-            if process.returncode is None:
-                process.kill()
+        steps = [(await process.stdout.readline()).decode().strip()]
+        world.put_job("nlp", "came-later", state="Succeeded")
+        process.stdin.write(b"go\n")
+        await process.stdin.drain()
+        steps.append((await process.stdout.readline()).decode().strip())
+        errors = (await process.stderr.read()).decode()
     assert (steps, front.outside) == (["signed in", "done"], []), errors
