@@ -44,7 +44,8 @@ def test_a_job_without_torchrun_restarts_to_be_resized(submit: Submit) -> None:
         if attempt:
             _scale(job, size)
         job.wait(f"{size} workers", lambda: len(job.pods()) == size and job.status("attempt") == attempt)  # noqa: B023 - waited for here
-        job.wait("them to train", lambda: _starts(job, size) == 1)  # noqa: B023 - waited for here
+        # Ranks meet before they read the checkpoint: only a step says that it is read.
+        job.wait("them to train", lambda: _starts(job, size) == 1 and _step(job) > 0)  # noqa: B023 - waited for here
         reached = _step(job)
         if attempt:
             assert job.resumed_at(RESTARTED.leader) > 5
