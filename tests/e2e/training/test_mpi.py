@@ -7,9 +7,10 @@ import pytest
 
 from harness.drivers import audit_log
 from harness.drivers.operator_process import USER
+from testbed.waiting import until
 from tests.e2e.training.conftest import Submit
 from tests.e2e.training.jobs import INTEL, MPICH, OPEN_MPI_4, PI, Training
-from tests.e2e.training.observed import ObservedJob
+from tests.e2e.training.observed import END, ObservedJob
 from tests.e2e.training.workloads.pace import FAIL, FAILURE
 
 NODES = ("node1", "node2")
@@ -35,6 +36,7 @@ def test_a_launcher_that_fails_once_restarts_everybody(submit: Submit, tmp_path:
     assert said(job) == everybody(PI)
     assert (job.status("attempt"), job.status("retries")) == (1, 1)
     cause = f"{PI.leader} failed with exit code {FAILURE}; all 3 replicas are restarted (retry 1 of 3)"
+    until("a Warning about the failure", job.warnings, deadline=END)  # events are sent beside the work
     assert job.warnings() == [cause]
     made, gone = pods_made(job, since), pods_gone(job, since)
     assert {name: len(moments) for name, moments in made.items()} == dict.fromkeys(PI.pods, 2)
