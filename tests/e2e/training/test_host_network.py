@@ -128,6 +128,8 @@ def test_a_worker_moves_to_the_other_node(submit: Submit, training: Training, re
     assert on_both_nodes(job)
     victim = max(name for name, pod in before.items() if pod["spec"]["nodeName"] == "node2")
     _send_workers_to(job, "node1")
+    # The operator hears of jobs and of pods apart: it must not miss the pod before it knows the template.
+    job.wait("the edit to be seen", lambda: job.status("observedGeneration") == job.body["metadata"]["generation"])
     job.workspace.cluster.api.delete(f"/api/v1/namespaces/{job.workspace.namespace}/pods/{victim}")
     job.wait(f"{victim} on the other node", lambda: _node(job.pods().get(victim)) == "node1")
     job.trains(beyond=job.checkpoints.step() + 1)
