@@ -15,6 +15,7 @@ from tests.e2e.training.jobs import API_VERSION
 PORT = 15999  # of a registry that asks for a password, on the first node
 LATER = "the-image-of-tomorrow"
 RESOURCE = "example.com/waiting"
+WAITED_FOR = "waits-for-role-ps-0"
 PASSWORD = "open"  # noqa: S105 - of nothing
 MANIFESTS = "application/vnd.oci.image.manifest.v1+json,application/vnd.docker.distribution.manifest.v2+json"
 # Between the node's containerd and the cluster's registry; containerd speaks plain HTTP to a loopback address.
@@ -218,6 +219,17 @@ def _hook(ground: Ground) -> None:
     ground.create(path, {"metadata": {"name": ground.hooked}, "webhooks": [hook]})
 
 
+def _make_ready(ground: Ground) -> None:
+    """The PS that is waited for; the job says so before its container runs."""
+    path = f"/api/v1/namespaces/{ground.open}/pods/{WAITED_FOR}"
+
+    def runs() -> bool:
+        return bool(ground.cluster.api.get(path)["status"].get("phase") == "Running")
+
+    until(f"{WAITED_FOR} to run", runs, deadline=120)
+    ground.kubectl("exec", "-n", ground.open, WAITED_FOR, "--", "touch", "/tmp/ready")  # noqa: S108 - in the container
+
+
 def _mounting(volume: Mapping[str, object]) -> Object:
     return {"volumes": [{"name": "data", **volume}]}
 
@@ -321,7 +333,7 @@ REASONS: Mapping[str, Reason] = {
     ),
     "waits-for-role": Reason(
         ("Worker waits for PS to be Ready",),
-        lambda ground: ground.kubectl("exec", "-n", ground.open, "waits-for-role-ps-0", "--", "touch", "/tmp/ready"),  # noqa: S108
+        _make_ready,
         waits=True,
     ),
 }
