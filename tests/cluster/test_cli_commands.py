@@ -14,10 +14,10 @@ from kubedl.kube.sync_credentials import Overrides
 from testbed.cluster import Cluster
 from testbed.waiting import until
 from tests.cluster.slot_jobs import SlotJobs
-from tests.cluster.test_cli import Run, jobs, kubedl  # noqa: F401 - fixtures
+from tests.cluster.test_cli import SIMULATED, Run, jobs, kubedl  # noqa: F401 - fixtures
 
 KINDS = ("pytorch", "tf", "mpi", "jax", "xgboost", "xdl", "mars", "elasticdl")
-BASE = ("--image", "none", "--toleration", "all")
+BASE = ("--image", "none", *SIMULATED)
 PREDICTOR = {"template": {"spec": {"containers": [{"name": "predictor", "image": "none"}]}}, "modelVersion": "v1"}
 
 

@@ -14,7 +14,7 @@ from testbed.cluster import Cluster
 from testbed.errors import TestbedError
 from testbed.waiting import until
 from tests.cluster.slot_jobs import SlotJobs
-from tests.cluster.test_cli import Run, jobs  # noqa: F401 - a fixture
+from tests.cluster.test_cli import SIMULATED, Run, jobs  # noqa: F401 - a fixture
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 KIND = "training.kubedl.io"
@@ -77,7 +77,7 @@ READING: tuple[tuple[str, ...], ...] = (
     ("cron", "list"),
     ("logs", "bert", "--tail", "1"),
 )
-BASE = ("--image", "none", "--toleration", "all", "--workers", "2")
+BASE = ("--image", "none", *SIMULATED, "--workers", "2")
 WRITING: tuple[tuple[str, ...], ...] = (
     ("suspend", "bert"),
     ("scale", "bert", "--workers", "1", "-y"),
