@@ -18,6 +18,6 @@ def answers(url: str) -> bool:
 
 def post(url: str, body: dict[str, Any]) -> dict[str, Any]:
     """The JSON answer to a JSON request."""
-    with _opener.open(url, data=json.dumps(body).encode(), timeout=10) as response:
+    with _opener.open(url, data=json.dumps(body).encode(), timeout=60) as response:
         answer: dict[str, Any] = json.load(response)
     return answer

@@ -122,7 +122,7 @@ def kill(processes: Iterable[Marked]) -> None:
         for process, descriptor in descriptors.items():
             poller = select.poll()
             poller.register(descriptor, select.POLLIN)
-            if not poller.poll(10_000):
+            if not poller.poll(60_000):
                 raise TestbedError(f"pid {process.pid} ({process.component}) survives SIGKILL")
             with contextlib.suppress(ChildProcessError):  # our own child would stay a zombie
                 os.waitpid(process.pid, os.WNOHANG)

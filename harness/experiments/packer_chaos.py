@@ -39,6 +39,7 @@ FAULTS: dict[str, tuple[float, list[Fault]]] = {  # how often, and what
 }
 End = Literal["image", "reason"]
 ENDS: dict[str, tuple[End, ...]] = dict.fromkeys(FAULTS, ("image",)) | {"401": ("image", "reason")}  # it may mean it
+MOST_SPARED = 10  # requests; the smallest model takes more
 REFUSED = {"403": Fault(403), "basic": Fault(401, {"WWW-Authenticate": 'Basic realm="x"'})}
 
 
@@ -144,12 +145,18 @@ def disturbed(here: Ground, proxy: RegistryProxy, repository: str, rule: Rule, e
 
 
 def drawn(kind: str, seed: int) -> Rule:
-    """Faults of one kind, by chance that is the same every time."""
+    """Faults of one kind, by chance that is the same every time; the first one does not come late, or never."""
     often, faults = FAULTS[kind]
     chance = random.Random(f"{kind} {seed}")  # noqa: S311
+    spared = 0  # requests before the first fault
 
     def rule(_method: str, _path: str, _size: int) -> Fault | None:
-        return chance.choice(faults) if chance.random() < often else None
+        nonlocal spared
+        if chance.random() < often or spared == MOST_SPARED:
+            spared = MOST_SPARED + 1
+            return chance.choice(faults)
+        spared += spared < MOST_SPARED
+        return None
 
     return rule
 

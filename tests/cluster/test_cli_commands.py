@@ -1,6 +1,7 @@
 """The rest of the command line on a real API server: every kind, changes, crons, models, services, checks, mistakes."""
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,10 @@ from kubedl.kube.sync_credentials import Overrides
 from testbed.cluster import Cluster
 from testbed.waiting import until
 from tests.cluster.slot_jobs import SlotJobs
-from tests.cluster.test_cli import Run, jobs, kubedl  # noqa: F401 - fixtures
+from tests.cluster.test_cli import SIMULATED, Run, jobs, kubedl  # noqa: F401 - fixtures
 
 KINDS = ("pytorch", "tf", "mpi", "jax", "xgboost", "xdl", "mars", "elasticdl")
-BASE = ("--image", "none", "--toleration", "all")
+BASE = ("--image", "none", *SIMULATED)
 PREDICTOR = {"template": {"spec": {"containers": [{"name": "predictor", "image": "none"}]}}, "modelVersion": "v1"}
 
 
@@ -58,24 +59,25 @@ def test_a_file_is_submitted_and_its_refused_fields_are_lines(jobs: SlotJobs, ku
 
 
 def test_suspend_resume_scale_and_events(jobs: SlotJobs, kubedl: Run, namespace: str) -> None:  # noqa: F811
-    assert kubedl("submit", "pytorch", "--name", "bert", *BASE).returncode == 0
-    assert kubedl("wait", "bert", "--for", "ready", "--timeout", "180").returncode == 0
-    asked = kubedl("scale", "bert", "--workers", "3")
+    assert kubedl("submit", "pytorch", "--name", "scaled", *BASE).returncode == 0
+    assert kubedl("wait", "scaled", "--for", "ready", "--timeout", "180").returncode == 0
+    asked = kubedl("scale", "scaled", "--workers", "3")
     assert (asked.returncode, asked.stderr) == (
         2,
-        "error: bert runs, and its pods would start anew\n  next  add -y\n",
+        "error: scaled runs, and its pods would start anew\n  next  add -y\n",
     )
-    scaled = kubedl("scale", "bert", "--workers", "3", "-y")
-    assert (scaled.stdout, scaled.stderr) == ("pytorchjob/bert has 3 workers\n", "")
-    until("three pods", lambda: jobs.status("bert").get("ready") == "3/3", deadline=60)
-    assert kubedl("suspend", "bert").stdout == f"pytorchjob/bert suspended in {namespace}\n"
-    assert kubedl("wait", "bert", "--for", "Suspended", "--timeout", "180").returncode == 0
-    assert kubedl("scale", "bert", "--workers", "2").stdout == "pytorchjob/bert has 2 workers when it is resumed\n"
-    assert kubedl("resume", "bert").stdout == f"pytorchjob/bert resumed in {namespace}\n"
-    until("two pods", lambda: jobs.status("bert").get("ready") == "2/2", deadline=60)
-    assert "JobRunning" in kubedl("events", "bert").stdout
-    assert "worker-0" in kubedl("top", "job", "bert").stdout
-    assert "bert 1" in kubedl("top", "node").stdout
+    scaled = kubedl("scale", "scaled", "--workers", "3", "-y")
+    assert (scaled.stdout, scaled.stderr) == ("pytorchjob/scaled has 3 workers\n", "")
+    until("three pods", lambda: jobs.status("scaled").get("ready") == "3/3", deadline=60)
+    assert kubedl("suspend", "scaled").stdout == f"pytorchjob/scaled suspended in {namespace}\n"
+    assert kubedl("wait", "scaled", "--for", "Suspended", "--timeout", "180").returncode == 0
+    assert kubedl("scale", "scaled", "--workers", "2").stdout == "pytorchjob/scaled has 2 workers when it is resumed\n"
+    assert kubedl("resume", "scaled").stdout == f"pytorchjob/scaled resumed in {namespace}\n"
+    until("two pods", lambda: jobs.status("scaled").get("ready") == "2/2", deadline=60)
+    until("the event", lambda: "JobRunning" in kubedl("events", "scaled").stdout, deadline=60)
+    assert "worker-0" in kubedl("top", "job", "scaled").stdout
+    # By a name that no other test has, since jobs of all namespaces are counted; on which nodes they are is open.
+    assert sum(map(int, re.findall(r"\bscaled (\d+)", kubedl("top", "node").stdout))) == 2
 
 
 def test_crons(jobs: SlotJobs, kubedl: Run, namespace: str) -> None:  # noqa: F811

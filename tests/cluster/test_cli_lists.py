@@ -15,9 +15,9 @@ from harness.drivers.operator_process import ROOT
 from testbed.cluster import Cluster
 from testbed.waiting import until
 from tests.cluster.slot_jobs import JOBS, SlotJobs
-from tests.cluster.test_cli import Run, jobs, kubedl  # noqa: F401 - fixtures
+from tests.cluster.test_cli import SIMULATED, Run, jobs, kubedl  # noqa: F401 - fixtures
 
-BASE = ("submit", "pytorch", "--image", "none", "--toleration", "all")
+BASE = ("submit", "pytorch", "--image", "none", *SIMULATED)
 
 
 def test_a_watched_list_has_a_row_for_each_change(

@@ -14,10 +14,11 @@ from testbed.cluster import Cluster
 from testbed.errors import TestbedError
 from testbed.waiting import until
 from tests.cluster.slot_jobs import SlotJobs
-from tests.cluster.test_cli import Run, jobs  # noqa: F401 - a fixture
+from tests.cluster.test_cli import SIMULATED, Run, jobs  # noqa: F401 - a fixture
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 KIND = "training.kubedl.io"
+NEEDED = {"view": "list", "edit": "create"}
 
 
 @pytest.fixture
@@ -33,6 +34,7 @@ def as_user(control_plane: Cluster, namespace: str, tmp_path: Path) -> Iterator[
             reference = {"kind": "ClusterRole", "name": name, "apiGroup": "rbac.authorization.k8s.io"}
             body = {"metadata": {"name": name}, "subjects": [subject], "roleRef": reference}
             control_plane.api.create(f"{RBAC}/namespaces/{namespace}/rolebindings", body)
+            until(f"{name} to have the role", partial(_may, control_plane, namespace, name), deadline=60)
 
         def made(user: str) -> Run:
             def run(*words: str) -> command_line.Done:
@@ -54,6 +56,15 @@ def _knows(cluster: Cluster, name: str) -> bool:
     return any(KIND in (rule.get("apiGroups") or ()) for rule in rules)
 
 
+def _may(cluster: Cluster, namespace: str, name: str) -> bool:
+    """Whether the API server grants what the role is for: it learns of a binding a moment after it is made."""
+    wanted = {"namespace": namespace, "group": KIND, "resource": "pytorchjobs", "verb": NEEDED[name]}
+    review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview"}
+    spec = {"user": name, "resourceAttributes": wanted}
+    answer = cluster.api.create("/apis/authorization.k8s.io/v1/subjectaccessreviews", {**review, "spec": spec})
+    return bool(answer["status"]["allowed"])
+
+
 READING: tuple[tuple[str, ...], ...] = (
     ("list",),
     ("list", "-o", "json"),
@@ -66,7 +77,7 @@ READING: tuple[tuple[str, ...], ...] = (
     ("cron", "list"),
     ("logs", "bert", "--tail", "1"),
 )
-BASE = ("--image", "none", "--toleration", "all", "--workers", "2")
+BASE = ("--image", "none", *SIMULATED, "--workers", "2")
 WRITING: tuple[tuple[str, ...], ...] = (
     ("suspend", "bert"),
     ("scale", "bert", "--workers", "1", "-y"),

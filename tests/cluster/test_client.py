@@ -285,7 +285,7 @@ async def test_a_watch_that_hangs_is_noticed(through: Client, proxy: FaultProxy,
 
 async def test_a_watch_of_events_ends_before_it_counts_as_silent(client: Client, namespace: str) -> None:
     """The API server has no cache of events, and sends no bookmarks of them: nothing happens, and nothing fails."""
-    async for _ in watch.watch(client, EVENTS, ListOptions(namespace), None, silence=10):
+    async for _ in watch.watch(client, EVENTS, ListOptions(namespace), None, silence=30):
         pass
 
 

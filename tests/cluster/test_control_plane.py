@@ -1,6 +1,5 @@
 """The control plane is a production one where it matters: authorization, audit, admission, gangs."""
 
-import json
 import ssl
 import urllib.error
 import urllib.request
@@ -25,12 +24,12 @@ def test_rbac_refuses_a_user_without_rights(cluster: Cluster, namespace: str) ->
 
 def test_writes_are_in_the_audit_log(cluster: Cluster, namespace: str) -> None:
     """Later tests read from it who wrote what, and in which order."""
+    since = audit_log.now()
     cluster.api.create(f"/api/v1/namespaces/{namespace}/configmaps", {"metadata": {"name": "traced"}})
 
     def traced() -> bool:
-        lines = cluster.audit_log.read_text().splitlines()
-        references = (json.loads(line).get("objectRef", {}) for line in lines if "traced" in line)
-        return any(reference.get("namespace") == namespace for reference in references)
+        found = audit_log.writes(cluster, "admin", since)
+        return any((one.verb, one.namespace, one.name) == ("create", namespace, "traced") for one in found)
 
     until("the write in the audit log", traced, deadline=60)
 

@@ -99,14 +99,14 @@ def test_pods_with_one_port_are_kept_apart_by_the_scheduler(jobs: HostJobs) -> N
         assert len(set(jobs.on_nodes())) == NODES
 
 
-def test_pod_security_refuses_the_host_network(control_plane: Cluster) -> None:
+def test_pod_security_refuses_the_host_network(cluster: Cluster) -> None:
     """The operator's rights are not its tenants': the namespace decides, and its words reach the job."""
     labels = {"pod-security.kubernetes.io/enforce": "baseline"}
     with (
-        namespaces.fresh(control_plane.api, "baseline", labels) as namespace,
-        Operator(control_plane, arguments=("--namespace", namespace)),
+        namespaces.fresh(cluster.api, "baseline", labels) as namespace,
+        Operator(cluster, arguments=("--namespace", namespace)),
     ):
-        jobs = HostJobs(control_plane, namespace)
+        jobs = HostJobs(cluster, namespace)
         jobs.create("refused", networkMode="Host")
         until("the refusal", lambda: jobs.says("refused", "host namespaces (hostNetwork=true)"), deadline=90)
         assert jobs.pods() == []

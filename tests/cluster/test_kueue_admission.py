@@ -8,6 +8,7 @@ import pytest
 from harness.drivers import team_queue
 from harness.drivers.operator_process import Operator
 from harness.drivers.team_queue import API, QUEUE, VERSION
+from testbed.api import is_true
 from testbed.cluster import Cluster
 from testbed.waiting import until
 from tests.cluster.queued_jobs import NODES, QueuedJobs
@@ -24,6 +25,11 @@ def jobs(control_plane: Cluster, namespace: str) -> Iterator[QueuedJobs]:
         yield QueuedJobs(control_plane, namespace)
 
 
+def takes_jobs(jobs: QueuedJobs, queue: str) -> bool:
+    """Whether Kueue says so of a LocalQueue."""
+    return is_true(jobs.cluster.api.get(f"{API}/namespaces/{jobs.namespace}/localqueues/{queue}"), "Active")
+
+
 def is_running(jobs: QueuedJobs, name: str) -> bool:
     return jobs.status(name).get("state") == "Running"
 
@@ -34,6 +40,8 @@ def test_jobs_that_name_no_queue_join_the_default_of_their_namespace(jobs: Queue
     jobs.submit("before", queue="")
     until("the job without a queue to run", partial(is_running, jobs, "before"), deadline=90)
     team_queue.publish_queue(jobs.cluster.api, jobs.namespace, "default", 1)
+    # The operator sees a queue a moment after it is there, and a job that comes earlier joins none.
+    until("the queue to be known", partial(takes_jobs, jobs, "default"), deadline=90)
     jobs.submit("first", queue="")
     until("the first to run", partial(is_running, jobs, "first"), deadline=90)
     jobs.submit("second", queue="")
@@ -44,7 +52,8 @@ def test_jobs_that_name_no_queue_join_the_default_of_their_namespace(jobs: Queue
         "second": "default",
     }
     assert is_running(jobs, "before")
-    assert set(jobs.workloads()) == {"first", "second"}
+    # The second gets its Workload after its status.
+    until("a Workload for both", lambda: set(jobs.workloads()) == {"first", "second"}, deadline=90)
 
 
 def test_a_job_that_can_do_with_fewer_workers_runs_with_what_there_is(jobs: QueuedJobs) -> None:

@@ -49,9 +49,10 @@ def test_servers_wait_for_quota_like_jobs(cluster: Cluster, place: str) -> None:
         )
 
     until("two servers to be ready", lambda: ready() == 2, deadline=120)
+    workloads = f"{API}/namespaces/{place}/workloads"
+    until("the third to be queued", lambda: len(cluster.api.list(workloads)) == 3, deadline=90)
     gated = [pod for pod in pods() if pod["spec"].get("schedulingGates")]
     assert len(gated) == 1
-    assert len(cluster.api.list(f"{API}/namespaces/{place}/workloads")) == 3
     cluster.kubectl(
         "patch", "clusterqueue", place, "--type=json", "-p",
         '[{"op": "replace", "path": "/spec/resourceGroups/0/flavors/0/resources/0/nominalQuota", "value": "3"}]',

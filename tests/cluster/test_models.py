@@ -191,7 +191,7 @@ def test_a_model_outlives_its_deletion_while_versions_name_it(world: ScenarioDri
     world.until("another Model", lambda: _uid(world) not in (None, before))
     assert server.get(place)["spec"] == {"description": "cats, dogs"}
     build.until_model(versionCount=1)
-    assert build.status()["imageBuildPhase"] == "ImageBuilding"
+    build.until(imageBuildPhase="ImageBuilding")
 
 
 def test_deleting_a_version_leaves_nothing_but_its_model(world: ScenarioDriver) -> None:

@@ -9,6 +9,7 @@ import pytest
 from kubedl.client import AlreadyExists, AsyncTrainingClient, Conflict, Invalid, NotFound, TrainingClient
 from kubedl.kube.sync_credentials import Overrides
 from testbed.cluster import Cluster
+from testbed.waiting import until
 from tests.cluster.slot_jobs import SlotJobs
 from tests.cluster.test_cli import jobs, kubedl  # noqa: F401 - fixtures
 from tests.unit.client.both_clients import InLoop
@@ -37,7 +38,7 @@ def test_the_life_of_a_job(jobs: SlotJobs, client: TrainingClient) -> None:  # n
     with pytest.raises(Conflict):
         client.update_job(read)
     assert client.wait_for_job_status("bert", ("Suspended",), timeout=60).has_condition("Suspended")
-    assert client.get_job_events("bert")
+    until("an event", lambda: client.get_job_events("bert"), deadline=60)  # they are written after the status
     client.delete_job("bert")
     with pytest.raises(NotFound):
         client.get_job("bert")

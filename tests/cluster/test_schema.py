@@ -55,7 +55,7 @@ def jobs(cluster: Cluster, namespace: str, installed: list[str]) -> str:
         cluster.kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", given=to_yaml(definitions))
         installed += [definition["metadata"]["name"] for definition in definitions]
         for name in installed:
-            until(f"{name} to be served", partial(_is_established, cluster, name), deadline=60)
+            until(f"{name} to be served", partial(_is_served, cluster, name), deadline=60)
     return f"/apis/{GROUP}/{VERSION}/namespaces/{namespace}/tfjobs"
 
 
@@ -342,8 +342,15 @@ def _quiet(job: Object) -> Object:
     return job | {"apiVersion": f"{UNSERVED}/{VERSION}"}
 
 
-def _is_established(cluster: Cluster, name: str) -> bool:
-    return is_true(cluster.api.get(f"{DEFINITIONS}/{name}"), "Established")
+def _is_served(cluster: Cluster, name: str) -> bool:
+    """Whether a kind is found, and told of to who asks what there is: that comes a moment after it is established."""
+    plural, _, group = name.partition(".")
+    place = f"/apis/{group}/{VERSION}"
+    if not is_true(cluster.api.get(f"{DEFINITIONS}/{name}"), "Established"):
+        return False
+    if not (cluster.api.exists(f"{place}/{plural}?limit=1") and cluster.api.exists(place)):
+        return False
+    return any(one["name"] == plural for one in cluster.api.get(place)["resources"])
 
 
 def _contains(whole: object, part: object) -> bool:

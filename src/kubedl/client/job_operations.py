@@ -10,7 +10,9 @@ from kubedl.client.job import Job, JobSummary
 from kubedl.client.job_list import JobChange, JobSelection
 from kubedl.client.kinds import JobKind
 from kubedl.client.objects import MERGE
-from kubedl.kube.errors import AlreadyExistsError, ApiError
+from kubedl.kube.errors import AlreadyExistsError, ApiError, ConflictError
+
+UPDATES = 5  # tries, while the operator writes the status
 
 
 class JobOperations(ClusterOperations):
@@ -127,19 +129,21 @@ class JobOperations(ClusterOperations):
         Raises Conflict if somebody else changed the spec since it was read; changes of the status do not matter.
         """
         wanted = job.manifest if isinstance(job, Job) else job
-        metadata = wanted["metadata"]
-        kind, current = await self._find(metadata["name"], metadata.get("namespace"), wanted["kind"])
-        for name in ("uid", "generation"):
-            if metadata.get(name) not in (None, current.metadata.get(name)):
-                why = "somebody changed it since it was read" if name == "generation" else "it is another job"
-                raise Conflict(f"{current} is not changed", why, ("read it again, and change that",))
+        metadata = known = wanted["metadata"]
         own = {name: metadata[name] for name in ("labels", "annotations") if name in metadata}
-        body = {**current.manifest, "metadata": {**current.metadata, **own}, "spec": wanted["spec"]}
-        try:
-            answer = await self._cluster.client.call("PUT", kind.path(current.namespace, current.name), body=body)
-        except ApiError as error:
-            raise self._cluster.failed(error, f"change {current}") from error
-        return Job.of(self._cluster.decode(answer, dict))
+        for left in reversed(range(UPDATES)):
+            kind, current = await self._find(metadata["name"], metadata.get("namespace"), wanted["kind"])
+            _check_unchanged(known, current)
+            known = current.metadata
+            body = {**current.manifest, "metadata": {**current.metadata, **own}, "spec": wanted["spec"]}
+            try:
+                answer = await self._cluster.client.call("PUT", kind.path(current.namespace, current.name), body=body)
+                return Job.of(self._cluster.decode(answer, dict))
+            except ApiError as error:
+                # The status may have been written since: then what is read again has the same generation.
+                if not (left and isinstance(error, ConflictError)):
+                    raise self._cluster.failed(error, f"change {current}") from error
+        raise AssertionError("unreachable")
 
     async def _change(self, name: str, namespace: str | None, change: Mapping[str, Any], uid: str | None = None) -> Job:
         kind, job = await self._find(name, namespace)
@@ -167,6 +171,14 @@ class JobOperations(ClusterOperations):
             "a name is free again when its job is deleted",
             (f"--name {name}-2", f"kubedl get {name}", f"kubedl delete {name}"),
         )
+
+
+def _check_unchanged(known: Mapping[str, Any], current: Job) -> None:
+    """Refuse a job that is another one, or has another spec, than what is known of it."""
+    for name in ("uid", "generation"):
+        if known.get(name) not in (None, current.metadata.get(name)):
+            why = "somebody changed it since it was read" if name == "generation" else "it is another job"
+            raise Conflict(f"{current} is not changed", why, ("read it again, and change that",))
 
 
 def _check_uid(job: Job, uid: str | None) -> None:

@@ -42,7 +42,7 @@ def test_a_rotated_token_is_read_again(
         fleet.until_pods(ROUNDS + 1)
     finally:
         child.send_signal(SIGKILL)
-        child.wait(10)
+        child.wait(60)
         server.delete(f"{BINDINGS}/{namespace}")
 
 

@@ -207,6 +207,13 @@ class TestTrain:
             client.train(trainer=BuiltinTrainer())
 
 
+class Once(dict[str, tuple[int, dict[str, Any]]]):
+    """Refusals of the first such request only."""
+
+    def get(self, key: str, default: Any = None) -> Any:  # noqa: ANN401 - as of any dictionary
+        return self.pop(key, default)
+
+
 class TestUpdate:
     """A job that was read and changed."""
 
@@ -217,6 +224,22 @@ class TestUpdate:
         changed = client.update_job({**job.manifest, "spec": {"backoffLimit": 2}})
         assert changed.spec == {"backoffLimit": 2}
         assert api.objects[path]["status"] == {"state": "Running"}
+
+    def test_a_status_that_is_written_meanwhile_does_not_matter(self, api: ApiServer, client: TrainingClient) -> None:
+        """The API server refuses the version that was read; the next one has the same spec."""
+        path = api.job("bert", spec={"backoffLimit": 1}, metadata={"generation": 3})
+        conflict = {"kind": "Status", "reason": "Conflict", "code": 409, "message": "the object has been modified"}
+        api.refusals = Once({f"PUT {path}": (409, conflict)})
+        changed = client.update_job({**client.get_job("bert").manifest, "spec": {"backoffLimit": 2}})
+        assert changed.spec == {"backoffLimit": 2}
+        assert [call.method for call in api.calls].count("PUT") == 2
+
+    def test_a_server_that_always_refuses_is_given_up(self, api: ApiServer, client: TrainingClient) -> None:
+        path = api.job("bert", spec={}, metadata={"generation": 3})
+        conflict = {"kind": "Status", "reason": "Conflict", "code": 409, "message": "the object has been modified"}
+        api.refusals[f"PUT {path}"] = 409, conflict
+        with pytest.raises(Conflict, match="change pytorchjob/bert"):
+            client.update_job(client.get_job("bert"))
 
     def test_somebody_else_changed_it(self, api: ApiServer, client: TrainingClient) -> None:
         path = api.job("bert", spec={}, metadata={"generation": 3})
