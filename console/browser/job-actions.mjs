@@ -6,6 +6,16 @@ const { JOB, OTHER } = process.env;
 const button = (name) => page.getByRole("button", { name, exact: true });
 const dialog = page.getByRole("dialog");
 
+/** Wait until the console knows that the job of this page is of somebody. */
+async function known(user) {
+  const limit = Date.now() + 60_000;
+  const now = () => page.evaluate(async () => (await (await fetch(`/api/v1${location.pathname}`)).json()).job?.user);
+  while ((await now()) !== user) {
+    if (Date.now() > limit) throw new Error(`the job of ${user} is not known`);
+    await page.waitForTimeout(100);
+  }
+}
+
 await play(
   async () => {
     await signedIn("/jobs");
@@ -32,8 +42,7 @@ await play(
     await dialog.getByText(`Delete PyTorchJob`).waitFor();
     await pictures("job-delete");
     await reached("asked"); // somebody else deletes the job and makes another of its name
-    const knows = async (user) => (await (await fetch(`/api/v1${location.pathname}`)).json()).job?.user === user;
-    await page.waitForFunction(knows, OTHER, { polling: 100 }); // until then there may be no job of this name
+    await known(OTHER); // until then there may be no job of this name
     await dialog.getByRole("button", { name: "Delete" }).click();
     await dialog.getByText("another job of the same name").waitFor();
     await dialog.getByRole("button", { name: "Keep it as it is" }).click();
