@@ -11,6 +11,7 @@ await play(async () => {
   await page.getByRole("link", { name: "came-later" }).waitFor(); // by the stream
   const fonts = await page.evaluate(() => document.fonts.ready.then((all) => [...all].filter(({ status }) => status === "loaded").length));
   if (fonts === 0) throw new Error("no font was loaded");
+  await page.waitForFunction(() => [...document.images].every(({ complete }) => complete));
   const marks = await page.evaluate(() => [...document.images].filter(({ naturalWidth }) => naturalWidth === 0).length);
   if (marks > 0) throw new Error("a picture was not loaded");
   for (const title of ["Overview", "Models", "Services", "Queues", "Nodes", "Crons", "Cost"]) {

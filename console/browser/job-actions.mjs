@@ -1,9 +1,20 @@
-// A person suspends a job, resumes it and deletes it, by keyboard and mouse. Environment: JOB, and that of stage.mjs.
+// A person suspends a job, resumes it and deletes it, by keyboard and mouse. Environment: JOB, OTHER (whose job of the
+// same name follows), and that of stage.mjs.
 import { page, pictures, play, reached, signedIn } from "./stage.mjs";
 
-const { JOB } = process.env;
+const { JOB, OTHER } = process.env;
 const button = (name) => page.getByRole("button", { name, exact: true });
 const dialog = page.getByRole("dialog");
+
+/** Wait until the console knows that the job of this page is of somebody. */
+async function known(user) {
+  const limit = Date.now() + 60_000;
+  const now = () => page.evaluate(async () => (await (await fetch(`/api/v1${location.pathname}`)).json()).job?.user);
+  while ((await now()) !== user) {
+    if (Date.now() > limit) throw new Error(`the job of ${user} is not known`);
+    await page.waitForTimeout(100);
+  }
+}
 
 await play(
   async () => {
@@ -31,11 +42,13 @@ await play(
     await dialog.getByText(`Delete PyTorchJob`).waitFor();
     await pictures("job-delete");
     await reached("asked"); // somebody else deletes the job and makes another of its name
+    await known(OTHER); // until then there may be no job of this name
     await dialog.getByRole("button", { name: "Delete" }).click();
     await dialog.getByText("another job of the same name").waitFor();
     await dialog.getByRole("button", { name: "Keep it as it is" }).click();
     await page.getByRole("link", { name: "Jobs" }).first().click();
-    await page.getByRole("link", { name: JOB }).click();
+    await page.getByRole("row", { name: new RegExp(`${JOB}.*${OTHER}`) }).getByRole("link", { name: JOB }).click();
+    await page.locator(".head").getByText(OTHER).waitFor(); // the page may still be that of the first job
     await button("Delete").click();
     await dialog.getByRole("button", { name: "Delete" }).click();
     await page.getByRole("heading", { name: "Jobs" }).waitFor();

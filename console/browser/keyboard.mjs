@@ -13,8 +13,7 @@ const main = page.locator("#main");
 async function opened(name, title) {
   await heading(name).waitFor();
   await has(main);
-  const found = await page.title();
-  if (found !== `${title} · KubeDL`) throw new Error(`the title is ${found}`);
+  await page.waitForFunction((wanted) => document.title === wanted, `${title} · KubeDL`); // a dialog that closes gives the focus back before it
 }
 
 async function stays(key, times) {

@@ -27,24 +27,34 @@ const isFocused = async (target) => (await target.count()) > 0 && target.first()
 
 export const focused = () => page.evaluate(() => document.activeElement?.outerHTML.slice(0, 200) ?? "nothing");
 
-/** The same part of the page with outlines and without must differ, once it stands still; each element is looked at once. */
-async function mustBeSeen() {
-  const clip = await page.evaluate(() => {
+/** The part of the page that has the focus, with its outline. */
+const place = () =>
+  page.evaluate(() => {
     const one = document.activeElement;
-    window.looked ??= new WeakSet();
-    if (one === null || one === document.body || window.looked.has(one)) return null;
-    window.looked.add(one);
     const { left, top, right, bottom } = (one.closest(".query, .field") ?? one).getBoundingClientRect();
     const [x, y] = [Math.max(0, left - 4), Math.max(0, top - 4)];
     return { x, y, width: Math.min(innerWidth, right + 4) - x, height: Math.min(innerHeight, bottom + 4) - y };
   });
-  if (clip === null) return;
-  if (clip.width <= 0 || clip.height <= 0) throw new Error(`the focus is out of sight: ${await focused()}`);
+
+/** The same part of the page with outlines and without must differ, once it stands still; each element is looked at once. */
+async function mustBeSeen() {
+  const fresh = await page.evaluate(() => {
+    const one = document.activeElement;
+    window.looked ??= new WeakSet();
+    if (one === null || one === document.body || window.looked.has(one)) return false;
+    window.looked.add(one);
+    return true;
+  });
+  if (!fresh) return;
   const limit = Date.now() + 60_000;
   for (;;) {
+    const clip = await place();
+    if (clip.width <= 0 || clip.height <= 0) throw new Error(`the focus is out of sight: ${await focused()}`);
     const before = await page.screenshot({ clip });
     const bare = await withoutOutlines(() => page.screenshot({ clip }));
-    if (before.equals(await page.screenshot({ clip }))) {
+    const still = before.equals(await page.screenshot({ clip }));
+    // Answers that come meanwhile push down what is below them.
+    if (still && JSON.stringify(clip) === JSON.stringify(await place())) {
       if (before.equals(bare)) throw new Error(`nobody sees the focus of ${await focused()}`);
       return;
     }

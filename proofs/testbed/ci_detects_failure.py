@@ -22,6 +22,8 @@ def main() -> int:
             sound.unlink()  # they have had their turn
         test = '"""A broken test."""\n\n\ndef test_broken() -> None:\n    """It fails."""\n    assert 1 + 1 == 3\n'
         (clone / "tests" / "unit" / "test_broken.py").write_text(test)
+        budgets = clone / ".ci" / "budgets"  # are for a machine that nobody else uses, and CI itself runs on this one
+        budgets.write_text(re.sub(r"\b\d+\b", lambda found: f"{found[0]}0", budgets.read_text()))
         code, said = _run_ci(clone)
     print(said[-2000:], file=sys.stderr)
     stages = re.findall(r"^== (\S+): failed", said, re.MULTILINE)

@@ -17,6 +17,7 @@ READ_ONLY: dict[str, Any] = {
     "metadata": {"name": "read-only"},
     "spec": {"tfReplicaSpecs": {"Worker": {"replicas": 1, "template": TEMPLATE}}},
 }
+USER_OF_JOB, OTHER = "kubedl.io/user", "tomas.k"
 REVIEWS = {"tokenreviews", "subjectaccessreviews"}
 
 
@@ -29,7 +30,7 @@ def test_a_job_is_suspended_resumed_and_deleted(cluster: Cluster, namespace: str
     with ConsoleProcess(cluster, tmp_path, mode="token") as console:
         first = cluster.api.create(jobs, JOB)
         cluster.api.create(f"{group}/tfjobs", READ_ONLY)
-        with browser("job-actions", console, token, JOB=name) as process:
+        with browser("job-actions", console, token, JOB=name, OTHER=OTHER) as process:
             go_on(process, "suspended")
             assert cluster.api.get(f"{jobs}/{name}")["spec"]["suspend"] is True
             tell(process)
@@ -38,7 +39,7 @@ def test_a_job_is_suspended_resumed_and_deleted(cluster: Cluster, namespace: str
             tell(process)
             go_on(process, "asked")
             cluster.api.delete(f"{jobs}/{name}")
-            second = cluster.api.create(jobs, JOB)
+            second = cluster.api.create(jobs, {**JOB, "metadata": {"name": name, "annotations": {USER_OF_JOB: OTHER}}})
             assert second["metadata"]["uid"] != first["metadata"]["uid"]
             tell(process)
             go_on(process, "deleted")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kubedl.console import history_reader
+from kubedl.console import history_reader, lineage_pages
 from kubedl.console.history_source import opened
 from kubedl.console.server import serve
 from tests.browser.scripts import running
@@ -26,6 +26,7 @@ async def play(world: World, state: str) -> None:
 async def test_a_deleted_job_and_its_cost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Wide and narrow, light and dark; page by page; nothing of a namespace that Ada may not see."""
     monkeypatch.setattr(history_reader, "PAGE", 20)
+    monkeypatch.setattr(lineage_pages, "PATIENCE_SECONDS", 60.0)  # the browser leaves the machine little time
     world = sample_world()
     async with with_history(world, tmp_path, sample_past()):
         await play(world, "full")

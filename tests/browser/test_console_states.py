@@ -9,11 +9,12 @@ from kubedl.console.kinds import NODES
 from kubedl.console.server import serve
 from kubedl.kube import codec
 from kubedl.kube.errors import UnknownOutcomeError
-from proofs.console.windows import Shown, Windows
+from proofs.console.windows import PATIENCE, Shown, Windows
 from tests.unit.console.sample import sample_world
 from tests.unit.console.world import World
 
 REMEMBERED = 60.0  # seconds after which every answer about a person is asked for again
+RETURN = 60.0  # seconds until a page that was cut off goes on: between two tries it waits for up to 30
 AWAY = UnknownOutcomeError(0, "", "create of tokenreviews: Cannot connect to 10.0.0.1:6443")
 
 
@@ -27,9 +28,9 @@ async def signed_in(world: World, who: str, path: str) -> AsyncIterator[Windows]
             yield windows
 
 
-async def look(windows: Windows, who: str, *words: str) -> Shown:
+async def look(windows: Windows, who: str, *words: str, within: float = PATIENCE) -> Shown:
     """What the window shows as soon as it has all these words."""
-    shown = await asyncio.to_thread(windows.look, who, words)
+    shown = await asyncio.to_thread(windows.look, who, words, within)
     assert not shown.missing, f"no {shown.missing}: {shown.text}"
     assert shown.loads == 1
     return shown
@@ -96,7 +97,7 @@ async def test_rights_and_api_servers_that_go_away() -> None:
         assert "10.0.0.1" not in shown.text
         assert shown.stale
         world.reviewer.call = before  # type: ignore[method-assign]
-        await look(windows, "ada", "Live", "dlrm-daily")
+        await look(windows, "ada", "Live", "dlrm-daily", within=RETURN)
 
 
 async def test_what_is_not_known_is_not_none() -> None:

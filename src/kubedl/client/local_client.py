@@ -40,7 +40,7 @@ class LocalClient:
         """Keep logs and states in a directory; by default in the user's cache."""
         home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
         self._place = directory or home / "kubedl" / "local"
-        self._processes: dict[str, list[subprocess.Popen[bytes]]] = {}
+        self._processes: dict[str, list[tuple[subprocess.Popen[bytes], threading.Thread]]] = {}
         self.namespace = "local"
 
     def __enter__(self) -> Self:
@@ -95,8 +95,9 @@ class LocalClient:
                     env=own,
                     start_new_session=True,
                 )
-            started.append(process)
-            threading.Thread(target=_note_end, args=(process, place / f"{replica}.code"), daemon=True).start()
+            noting = threading.Thread(target=_note_end, args=(process, place / f"{replica}.code"), daemon=True)
+            noting.start()
+            started.append((process, noting))
         self._processes[name] = started
 
     def get_job(self, name: str, **_: object) -> Job:
@@ -163,10 +164,11 @@ class LocalClient:
     def delete_job(self, name: str, **_: object) -> Job:
         """End the processes of a job that were started here, and delete its logs."""
         job = self.get_job(name)
-        for process in self._processes.pop(job.name, ()):
+        for process, noting in self._processes.pop(job.name, ()):
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGTERM)
                 process.wait()
+            noting.join()  # a directory that it writes to cannot be deleted
         shutil.rmtree(self._place / job.name)
         return job
 
@@ -201,9 +203,10 @@ def _size(manifest: Mapping[str, Any]) -> int:
 
 
 def _note_end(process: "subprocess.Popen[bytes]", file: Path) -> None:
-    code = process.wait()
+    code, part = process.wait(), file.with_suffix(".part")
     with contextlib.suppress(OSError):  # the job was deleted
-        file.write_text(str(code if code >= 0 else 128 - code))
+        part.write_text(str(code if code >= 0 else 128 - code))
+        part.rename(file)  # who reads a file that is not written yet takes the process for one that succeeded
 
 
 def _status(place: Path, size: int) -> dict[str, Any]:

@@ -20,7 +20,7 @@ def test_ctrl_c_detaches_and_says_so(api: ApiServer, words: tuple[str, ...]) -> 
     with _started(api, *words) as process:
         until("watch", lambda: any(call.query.get("watch") for call in api.calls), 30)
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=20)
+        _, said = process.communicate(timeout=60)
     assert process.returncode == 130
     assert said.splitlines()[-1] == "Detached; bert goes on.   kubedl logs -f bert      kubedl wait bert"
     assert not [call for call in api.calls if call.method == "DELETE"]
@@ -35,7 +35,7 @@ def test_a_reader_that_has_read_enough_is_no_error(api: ApiServer) -> None:
         process.stdout.close()
         assert process.stderr is not None
         said = process.stderr.read()
-        process.wait(20)
+        process.wait(60)
     assert (process.returncode, said) == (0, "")
 
 

@@ -327,7 +327,7 @@ def _cells(value: Object) -> list[Any]:
     return [value["metadata"]["name"], *found, "5m"]
 
 
-def until(what: str, true: Callable[[], bool], seconds: float = 10) -> None:
+def until(what: str, true: Callable[[], bool], seconds: float = 60) -> None:
     """Wait for a condition."""
     deadline = time.monotonic() + seconds
     while not true():

@@ -31,7 +31,7 @@ class InLoop:
         self._run(self._client.__aexit__(None, None, None))
         left = self._run(_others())
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(10)
+        self._thread.join(60)
         self._loop.close()
         assert not left, f"tasks that nobody ended: {left}"
 

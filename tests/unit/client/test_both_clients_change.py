@@ -95,7 +95,7 @@ def test_a_job_is_followed_with_its_pods(api: ApiServer, client: TrainingClient)
     assert next(state for state in states if state.job is None)
     states.close()  # type: ignore[attr-defined]
     api.job("clip", status={"state": "Queuing"})
-    assert [*client.follow_job("clip", timeout=0.1)][-1].pods == []
+    assert [*client.follow_job("clip", timeout=0.5)][-1].pods == []
 
 
 def test_logs_of_a_service(api: ApiServer, client: TrainingClient) -> None:

@@ -168,11 +168,11 @@ async def test_an_api_server_that_is_silent_does_not_hold_the_page(api: Api, mon
 
 async def test_a_log_that_never_comes_does_not_hold_the_page(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     """As of a node that is gone: what is known without it is said, and no request is left behind."""
-    monkeypatch.setattr(explaining, "REQUEST_SECONDS", 0.1)
+    monkeypatch.setattr(explaining, "REQUEST_SECONDS", 1.0)  # longer than a busy machine takes to answer
     api.job, api.pods = restarting(exitCode=1, reason="Error"), [ended(1), running()]
     api.held, api.holds = asyncio.Event(), "/log"
     before = asyncio.all_tasks()
-    found = await asyncio.wait_for(Explaining(Clock()).why(api.caller("ada"), PYTORCH, SEEN), 10)
+    found = await asyncio.wait_for(Explaining(Clock()).why(api.caller("ada"), PYTORCH, SEEN), 60)
     assert any(path.endswith("/log") for _, path in api.asked)
     assert (found.rule, found.pod) == ("run.exit", "bert-worker-2")
     await asyncio.sleep(0)

@@ -27,4 +27,5 @@ def test_no_port_is_given_twice_and_none_that_is_taken() -> None:
     assert set(ports) <= set(PORTS)
     for port in ports[:10]:
         with socket.socket() as taken:
+            taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as servers do: closed connections linger
             taken.bind(("127.0.0.1", port))

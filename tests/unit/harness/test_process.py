@@ -29,7 +29,7 @@ def program(tmp_path: Path) -> Program:
 
 
 def say_ready(process: Process) -> None:
-    until("the program to say that it is ready", lambda: "ready" in process.log(), deadline=10, interval=0.01)
+    until("the program to say that it is ready", lambda: "ready" in process.log(), deadline=60, interval=0.01)
 
 
 def state(process: Process) -> str:
@@ -57,7 +57,7 @@ def test_a_frozen_process_stops_too(program: Program) -> None:
     with program(POLITE) as process:
         say_ready(process)
         process.freeze()
-        until("it to be frozen", lambda: state(process) == "T", deadline=10)
+        until("it to be frozen", lambda: state(process) == "T", deadline=60)
         assert process.alive
         assert process.stop() == 3
 
@@ -81,7 +81,7 @@ def test_after_a_kill_it_may_be_started_again(program: Program) -> None:
 
 def test_an_end_that_was_waited_for_is_no_error(program: Program) -> None:
     with program("raise SystemExit(7)") as process:
-        assert process.wait_ended(deadline=10) == 7
+        assert process.wait_ended(deadline=60) == 7
 
 
 def test_an_unasked_end_shows_its_last_words(program: Program) -> None:
@@ -89,7 +89,7 @@ def test_an_unasked_end_shows_its_last_words(program: Program) -> None:
         pytest.raises(ProcessEndedError, match=r"(?s)ended with 7.*last words"),
         program("print('last words', flush=True); raise SystemExit(7)") as process,
     ):
-        until("the program to end", lambda: not process.alive, deadline=10)
+        until("the program to end", lambda: not process.alive, deadline=60)
 
 
 def test_a_failing_block_keeps_its_error_and_notes_the_log(program: Program) -> None:
@@ -125,7 +125,7 @@ def test_it_dies_with_its_starter(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == -signal.SIGKILL, done.stderr
-    until("the orphan to be gone", lambda: not Path(f"/proc/{int(done.stdout)}").exists(), deadline=10)
+    until("the orphan to be gone", lambda: not Path(f"/proc/{int(done.stdout)}").exists(), deadline=60)
 
 
 def test_times_are_read_behind_a_name_with_spaces() -> None:

@@ -56,7 +56,7 @@ class _Face:
 
         self.run(end())
         self.loop.call_soon_threadsafe(self.loop.stop)
-        self.thread.join(10)
+        self.thread.join(60)
         self.loop.close()
 
 

@@ -17,13 +17,13 @@ HELLO, ALERT, HTTP = b"\x16\x03\x03\x00\x7a\x02", b"\x15\x03\x03\x00\x02\x02\x28
 def answering(answers: Sequence[bytes | None]) -> Iterator[str]:
     """One answer for each connection, when it has said something; for none the connection is reset."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        listening.settimeout(5)
+        listening.settimeout(60)
 
         def serve() -> None:
             for answer in answers:
                 connection, _ = listening.accept()
                 with connection:
-                    connection.settimeout(5)
+                    connection.settimeout(60)
                     said = connection.recv(1 if answer is None else 4096)  # what is left unread resets it
                     assert said.startswith(b"\x16")
                     connection.sendall(answer or b"")
@@ -77,7 +77,7 @@ def test_without_a_port_only_a_refusal_of_the_one_for_tls_means_the_other(
         if isinstance(end, OSError):
             raise end
         ours, theirs = socket.socketpair()
-        ours.settimeout(5)
+        ours.settimeout(60)
         theirs.sendall(end or b"")
         kept.append(theirs)
         return ours

@@ -83,7 +83,7 @@ class Launcher:
         """What ssh is called with."""
         environment = {**os.environ, "PATH": f"{self.programs}:{os.environ['PATH']}"}
         command = ["/bin/sh", str(self.agent), *arguments]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=20)
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=60)
         return done.stdout.splitlines()
 
     @property

@@ -32,7 +32,7 @@ def checkpoints(monkeypatch: pytest.MonkeyPatch) -> Iterator[Checkpoints]:
 
 def call(checkpoints: Checkpoints, method: str, path: str, **headers: str) -> tuple[int, bytes]:
     """Send one request; returns status and body."""
-    connection = http.client.HTTPConnection("127.0.0.1", checkpoints.port, timeout=5)
+    connection = http.client.HTTPConnection("127.0.0.1", checkpoints.port, timeout=60)
     connection.request(method, path, headers=headers)
     answer = connection.getresponse()
     return answer.status, answer.read()
@@ -53,7 +53,7 @@ def state(checkpoints: Checkpoints) -> dict[str, Any]:
 
 def raw(checkpoints: Checkpoints, data: bytes) -> bytes:
     """Send bytes; returns all that is answered."""
-    with socket.create_connection(("127.0.0.1", checkpoints.port), timeout=5) as connection:
+    with socket.create_connection(("127.0.0.1", checkpoints.port), timeout=60) as connection:
         connection.sendall(data)
         return connection.recv(4096)
 

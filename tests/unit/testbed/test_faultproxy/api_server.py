@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from types import TracebackType
 
-DEADLINE = 10
+DEADLINE = 60
 
 
 @dataclass(frozen=True)

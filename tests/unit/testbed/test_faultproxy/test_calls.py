@@ -19,7 +19,7 @@ from testbed.faultproxy import (
     RuleNeverFiredError,
 )
 from testbed.waiting import until
-from tests.unit.testbed.test_faultproxy.api_server import ApiServer
+from tests.unit.testbed.test_faultproxy.api_server import DEADLINE, ApiServer
 
 PODS = "/api/v1/namespaces/team/pods"
 ESTABLISHED = 1
@@ -167,7 +167,7 @@ def test_a_frozen_call_times_out_on_an_open_connection(
     assert len(api_server.received) == int(after_commit)
 
     proxy.clear()
-    client.sock.settimeout(5)
+    client.sock.settimeout(DEADLINE)
     with pytest.raises((ConnectionError, ssl.SSLEOFError)):
         client.getresponse()
 
@@ -211,7 +211,7 @@ def test_a_delayed_write_arrives_after_its_client_gave_up(
     api_server.wait_received(2)
     assert [received.method for received in api_server.received] == ["GET", "POST"]
     committed = ("create", "pods", "team", "", "", None, 201)
-    until("the write on record", lambda: committed in proxy.calls, deadline=10, interval=0.01)
+    until("the write on record", lambda: committed in proxy.calls, deadline=DEADLINE, interval=0.01)
 
 
 def test_upgrades_are_refused(api_server: ApiServer, proxy: FaultProxy, client: http.client.HTTPSConnection) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from testbed.faultproxy import DropEvents, FaultProxy, Freeze, Match, MatchEvents, ReorderEvents, SendGone
-from tests.unit.testbed.test_faultproxy.api_server import ApiServer
+from tests.unit.testbed.test_faultproxy.api_server import DEADLINE, ApiServer
 
 WATCH = "/api/v1/namespaces/team/pods?watch=true"
 ESTABLISHED = 1
@@ -118,7 +118,7 @@ def test_a_frozen_watch_goes_silent_on_an_open_connection(
     api_server.wait_streams(1)
 
     proxy.clear()
-    client.sock.settimeout(5)
+    client.sock.settimeout(DEADLINE)
     assert client.sock.recv(1) == b""
     api_server.wait_streams(0)
 

@@ -38,10 +38,12 @@ def public(tmp_path: Path) -> Iterator[Server]:
         assert daemon.stderr is not None
         while "Ready to rumble" not in daemon.stderr.readline():
             assert daemon.poll() is None
-        threading.Thread(target=daemon.stderr.read, daemon=True).start()
+        reader = threading.Thread(target=daemon.stderr.read, daemon=True)
+        reader.start()
         yield Server(f"git://127.0.0.1:{port}", root)
         daemon.terminate()
         daemon.wait()
+        reader.join(60)  # what it reads from is closed next
 
 
 @pytest.fixture
