@@ -5,6 +5,7 @@ import { change, get, RequestError } from "./api/request";
 import type { JobRow, Session } from "./api/wire";
 import { Live } from "./live/connection";
 import { away, type Heard } from "./live/health";
+import { concernedBy } from "./live/job-pages";
 import { Rows } from "./live/rows";
 import { pagesOf, Topics } from "./live/topics";
 
@@ -36,9 +37,9 @@ const topics = new Topics((topic) => {
 });
 
 rows.onTouched((uids) => {
+  const concerned = concernedBy(uids, rows.row);
   void queries.invalidateQueries({
-    predicate: ({ queryKey, state }) =>
-      queryKey[0] === "job" && uids.has((state.data as { job?: JobRow } | undefined)?.job?.uid ?? ""),
+    predicate: ({ queryKey, state }) => concerned({ queryKey, uid: (state.data as { job?: JobRow } | undefined)?.job?.uid }),
   });
   topics.changed(uids);
 });

@@ -56,6 +56,7 @@ export class Rows {
   }
 
   all = (): readonly JobRow[] => this.list;
+  row = (uid: string): JobRow | undefined => this.byUid.get(uid);
 
   subscribe = (listener: Listener): (() => void) => {
     this.listeners.add(listener);

@@ -14,7 +14,7 @@ import { Notice, Trouble } from "../parts/trouble";
 import { live, rows as store, useHeard, useNow, useRows, useSession } from "../session";
 import { bytes, cores, ratio } from "../text/amounts";
 import { elapsed, figure, hiddenWords, moment } from "../text/format";
-import { byUser, failedSince, type RangeId, RANGES, running, waiting } from "../text/overview";
+import { byUser, failedSince, overviewFacts, type RangeId, RANGES, running, waiting } from "../text/overview";
 
 const DAY = 86_400_000;
 const MOST_ATTENTION = 8;
@@ -42,16 +42,8 @@ export function Overview() {
     <>
       <div className="head">
         <h1>Overview</h1>
-        {capacity !== undefined ? (
-          <span className="dim">
-            {figure(capacity.nodes)} {capacity.nodes === 1 ? "node" : "nodes"}
-            {capacity.closedNodes > 0 ? `, ${figure(capacity.closedNodes)} not taking pods` : ""}
-          </span>
-        ) : null}
-        {capacity !== undefined && capacity.onlyNamespace !== "" ? (
-          <span className="dim">· only {capacity.onlyNamespace} is followed, so what is free is not known</span>
-        ) : null}
-        {store.hiddenNamespaces > 0 ? <span className="dim">· {hiddenWords(store.hiddenNamespaces)}</span> : null}
+        {/* A dot stays with the words before it when a narrow page breaks the line. */}
+        <span className="dim">{overviewFacts(capacity, store.hiddenNamespaces).join("\u00a0· ")}</span>
       </div>
       <div className="cols">
         {capacity !== undefined ? (

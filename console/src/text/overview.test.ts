@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import type { JobRow } from "../api/wire";
+import type { Capacity, JobRow } from "../api/wire";
 import { bytes, cores, percent, ratio } from "./amounts";
-import { byUser, failedSince, running, waiting } from "./overview";
+import { byUser, failedSince, overviewFacts, running, waiting } from "./overview";
 
 const NOW = Date.parse("2026-11-18T12:00:00Z");
 const row = (uid: string, more: Partial<JobRow>): JobRow => ({
@@ -15,6 +15,15 @@ test("jobs are counted by user, and only those of the range", () => {
     { user: "mei", jobs: 2, failed: 1, running: 1 },
     { user: "tom", jobs: 1, failed: 0, running: 1 },
   ]);
+});
+
+test("what is not known of the cluster is said beside the nodes", () => {
+  const capacity = { nodes: 4, closedNodes: 1, onlyNamespace: "" } as Capacity;
+  expect(overviewFacts(capacity, 0)).toEqual(["4 nodes, 1 not taking pods"]);
+  expect(overviewFacts({ ...capacity, nodes: 1, closedNodes: 0, onlyNamespace: "nlp" }, 2)).toEqual([
+    "1 node", "only nlp is followed, so what is free is not known", "2 namespaces are hidden",
+  ]);
+  expect(overviewFacts(undefined, 1)).toEqual(["1 namespace is hidden"]);
 });
 
 test("the longest wait comes first", () => {

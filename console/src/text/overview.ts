@@ -1,5 +1,6 @@
 // What the overview says about jobs, from the rows that this person may see. Pure.
-import type { JobRow } from "../api/wire";
+import type { Capacity, JobRow } from "../api/wire";
+import { figure, hiddenWords } from "./format";
 import { look } from "./states";
 
 const DAY = 86_400_000;
@@ -46,5 +47,15 @@ export const running = (rows: readonly JobRow[]): JobRow[] =>
   rows
     .filter((row) => row.state === "Running")
     .sort((a, b) => b.gpus - a.gpus || b.cpuMillis - a.cpuMillis || (a.uid < b.uid ? -1 : 1));
+
+/** Beside the headline: how many nodes there are, and what is not seen. */
+export function overviewFacts(capacity: Capacity | undefined, hiddenNamespaces: number): string[] {
+  const hidden = hiddenNamespaces > 0 ? [hiddenWords(hiddenNamespaces)] : [];
+  if (capacity === undefined) return hidden;
+  const closed = capacity.closedNodes > 0 ? `, ${figure(capacity.closedNodes)} not taking pods` : "";
+  const nodes = `${figure(capacity.nodes)} ${capacity.nodes === 1 ? "node" : "nodes"}${closed}`;
+  const followed = capacity.onlyNamespace === "" ? [] : [`only ${capacity.onlyNamespace} is followed, so what is free is not known`];
+  return [nodes, ...followed, ...hidden];
+}
 
 const time = (text: string | null): number => (text === null ? 0 : Date.parse(text));

@@ -42,7 +42,7 @@ class LogText:
             return timedelta(0)
         try:
             passed = datetime.fromisoformat(first.time) - self.started
-        except ValueError:  # the line has no time
+        except (ValueError, TypeError):  # the line has no time, or one without its zone
             return timedelta(0)
         return passed if passed > SILENCE else timedelta(0)
 
