@@ -1,17 +1,18 @@
 // Who is signed in, the list of jobs and its stream: one of each for the whole page.
-import { QueryCache, QueryClient, useQuery } from "@tanstack/react-query";
+import { QueryCache, QueryClient, type QueryFilters, useQuery } from "@tanstack/react-query";
 import { useEffect, useState, useSyncExternalStore } from "react";
 import { change, get, RequestError } from "./api/request";
 import type { JobRow, Session } from "./api/wire";
 import { Live } from "./live/connection";
 import { away, type Heard } from "./live/health";
 import { concernedBy } from "./live/job-pages";
+import { ReadAgain } from "./live/read-again";
 import { Rows } from "./live/rows";
 import { pagesOf, Topics } from "./live/topics";
 
 export const queries = new QueryClient({
   // Whoever is not signed in any more is told at once, whatever noticed it.
-  queryCache: new QueryCache({ onError: (error) => error instanceof RequestError && error.status === 401 && void askAgain() }),
+  queryCache: new QueryCache({ onError: (error, { queryKey }) => notSignedIn(error) && queryKey[0] !== SESSION[0] && void askAgain() }),
   defaultOptions: {
     queries: {
       staleTime: Infinity, // the stream says when something changed
@@ -23,6 +24,7 @@ export const queries = new QueryClient({
 
 const SESSION = ["session"];
 const AGAIN = 5_000; // milliseconds
+const notSignedIn = (error: unknown): boolean => error instanceof RequestError && error.status === 401;
 const askAgain = (): Promise<void> => queries.invalidateQueries({ queryKey: SESSION });
 let latest: Session | null = null; // of somebody who signed in and did not sign out
 
@@ -32,19 +34,19 @@ export const lastSession = (): Session | null => latest;
 export const rows = new Rows();
 export const live = new Live(rows, () => void askAgain());
 
+const again = new ReadAgain(queries);
 const topics = new Topics((topic) => {
-  for (const page of pagesOf(topic)) void queries.invalidateQueries({ queryKey: [page] });
+  for (const page of pagesOf(topic)) again.read({ queryKey: [page] });
 });
 
 rows.onTouched((uids) => {
   const concerned = concernedBy(uids, rows.row);
-  void queries.invalidateQueries({
-    predicate: ({ queryKey, state }) => concerned({ queryKey, uid: (state.data as { job?: JobRow } | undefined)?.job?.uid }),
-  });
+  again.read({ predicate: ({ queryKey, state }) => concerned({ queryKey, uid: (state.data as { job?: JobRow } | undefined)?.job?.uid }) });
   topics.changed(uids);
 });
-// After a gap in the stream nobody knows what changed.
-rows.onListedAgain(() => void queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION[0] }));
+// After a gap in the stream nobody knows what changed, and answers on their way may never come.
+const allButSession: QueryFilters = { predicate: ({ queryKey }) => queryKey[0] !== SESSION[0] };
+rows.onListedAgain(() => void queries.cancelQueries(allButSession).then(() => again.read(allButSession)));
 
 // What failed while nobody answered is asked again as soon as there are answers.
 let wasAway = false;
@@ -65,7 +67,10 @@ export function useSession() {
 
 /** What one person has read is not shown to another one who signs in after. */
 async function whoIsThere(signal: AbortSignal): Promise<Session> {
-  const session = await get<Session>("/api/v1/session", signal);
+  const session = await get<Session>("/api/v1/session", signal).catch((error: unknown) => {
+    if (latest !== null && notSignedIn(error)) return { ...latest, user: "" }; // a proxy in front answers itself
+    throw error;
+  });
   if (session.user === "") return session;
   if (latest !== null && latest.user !== session.user) forget();
   latest = session;
@@ -75,7 +80,7 @@ async function whoIsThere(signal: AbortSignal): Promise<Session> {
 function forget(): void {
   latest = null;
   rows.clear();
-  queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION[0] });
+  queries.removeQueries(allButSession);
 }
 
 export async function signIn(proof: { token: string } | { code: string }): Promise<void> {

@@ -10,8 +10,10 @@ import type { Rows } from "./rows";
 const toldBy = (failure: Error | null): string =>
   !(failure instanceof RequestError) ? "" : failure.status === 502 ? "Cluster does not answer" : "No live changes";
 
+const NOTHING: Heard = { connection: "connecting", heardAt: 0, silentSeconds: 0, unansweredSeconds: 0, told: "" };
+
 export class Live {
-  private heard: Heard = { connection: "connecting", heardAt: 0, silentSeconds: 0, unansweredSeconds: 0, told: "" };
+  private heard = NOTHING;
   private readonly listeners = new Set<() => void>();
   private stopped = new AbortController();
   private last = "";
@@ -24,6 +26,7 @@ export class Live {
 
   start(): void {
     this.stopped = new AbortController();
+    this.tell(NOTHING); // what was said of another sign-in is over
     void this.run(this.stopped.signal);
   }
 
@@ -43,18 +46,20 @@ export class Live {
     let failures = 0;
     while (!signal.aborted) {
       const heardBefore = this.heard.heardAt;
+      let refused = false;
       try {
         if (this.last === "") await this.list(signal);
-        await this.follow(signal);
+        refused = await this.follow(signal);
       } catch (error) {
         if (signal.aborted) return;
         this.failure = error instanceof Error ? error : new Error(String(error));
-        if (error instanceof RequestError && error.status === 401) return this.end();
+        refused = error instanceof RequestError && error.status === 401;
       }
       if (signal.aborted) return;
-      if (this.heard.connection === "signed-out") return;
       failures = this.heard.heardAt > heardBefore ? 1 : failures + 1;
-      this.tell({ ...this.heard, connection: "cut", told: toldBy(this.failure) });
+      // Whoever is signed in all the same, as after a proxy's short refusal, is heard again; else this is stopped.
+      this.tell(refused ? { ...this.heard, connection: "signed-out" } : { ...this.heard, connection: "cut", told: toldBy(this.failure) });
+      if (refused) this.signedOut();
       await new Promise((resolve) => setTimeout(resolve, pause(failures, Math.random())));
     }
   }
@@ -67,32 +72,30 @@ export class Live {
     this.tell({ ...this.heard, connection: "open", heardAt: Date.now(), told: "" });
   }
 
-  private async follow(signal: AbortSignal): Promise<void> {
+  /** Take what comes until a cut. Returns whether the person is signed out. */
+  private async follow(signal: AbortSignal): Promise<boolean> {
     const answer = await fetch(at("/api/v1/stream"), { headers: { "Last-Event-ID": this.last }, signal });
     if (!answer.ok || answer.body === null) throw await problemOf(answer);
     const parser = new EventParser();
     const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
     for (;;) {
       const { done, value } = await reader.read();
-      if (done) return;
-      for (const event of parser.push(value)) await this.take(event, signal);
+      if (done) return false;
+      for (const event of parser.push(value)) {
+        if (event.name === "signed-out") return true;
+        await this.take(event, signal);
+      }
     }
   }
 
   private async take(event: ServerEvent, signal: AbortSignal): Promise<void> {
     this.failure = null;
     let { silentSeconds, unansweredSeconds } = this.heard;
-    if (event.name === "signed-out") return this.end();
     if (event.name === "reset") await this.list(signal);
     else if (event.name === "frame") this.rows.apply(JSON.parse(event.data) as Frame, event.id);
     else if (event.name === "alive") ({ silentSeconds, unansweredSeconds } = JSON.parse(event.data) as Alive);
     this.last = event.id;
     this.tell({ connection: "open", heardAt: Date.now(), silentSeconds, unansweredSeconds, told: "" });
-  }
-
-  private end(): void {
-    this.tell({ ...this.heard, connection: "signed-out" });
-    this.signedOut();
   }
 
   private tell(heard: Heard): void {

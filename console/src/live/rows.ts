@@ -50,6 +50,7 @@ export class Rows {
 
   clear(): void {
     this.byUid = new Map();
+    this.hiddenNamespaces = 0;
     this.loaded = false;
     this.listedAt = -1;
     this.publish([]);
