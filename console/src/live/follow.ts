@@ -3,12 +3,12 @@ import { useEffect, useRef, useState } from "react";
 import { at } from "../api/base";
 import { problemOf, RequestError } from "../api/request";
 import { pause } from "./health";
-import { type Line, LogLines, MOST_LINES } from "./log";
+import { type Line, LogLines, type LogState, MOST_LINES } from "./log";
 
 export interface Followed {
   readonly lines: readonly Line[];
   readonly dropped: number;
-  readonly state: "reading" | "live" | "ended" | "cut";
+  readonly state: LogState;
   readonly error: RequestError | null;
 }
 
@@ -61,7 +61,10 @@ async function follow(
         clearTimeout(timer);
         timer = setTimeout(() => draw("live"), Math.max(0, drawnAt + FRAME - Date.now()));
       }
-      if (!running()) return draw("ended");
+      if (!running()) {
+        log.end();
+        return draw("ended");
+      }
       failures += 1;
       draw("cut");
     } catch (error) {

@@ -1,11 +1,18 @@
 import { expect, test } from "vitest";
-import { compareTimes, inPlaceOfLines, LogLines, MOST_LINES, parseLine, plain, silenceBefore } from "./log";
+import { compareTimes, emptyWords, inPlaceOfLines, LogLines, MOST_LINES, parseLine, plain, silenceBefore } from "./log";
 
 const T = "2026-11-18T00:00:0";
 const texts = (log: LogLines): string[] => log.lines().map(({ text }) => text);
 
 test("lines that were read stay while nobody answers, and not after a right is taken away", () => {
   expect([inPlaceOfLines(0, 502), inPlaceOfLines(9, 502), inPlaceOfLines(9, 404), inPlaceOfLines(9, 403)]).toEqual([true, false, false, true]);
+});
+
+test("what could not be read is not nothing", () => {
+  const of = (state: "live" | "ended" | "cut"): string => emptyWords({ state, lines: [] }, false);
+  expect([of("live"), of("ended"), of("cut")]).toEqual(["Nothing was printed yet.", "Nothing was printed.", ""]);
+  const lines = [{ time: "", text: "a", number: 1 }];
+  expect([emptyWords({ state: "cut", lines }, true), emptyWords({ state: "live", lines: [] }, true)]).toEqual(["No line has this text.", "Nothing was printed yet."]);
 });
 
 test("after a cut no line comes twice and none is lost", () => {
@@ -19,6 +26,24 @@ test("after a cut no line comes twice and none is lost", () => {
     log.push(sent.filter((line) => since === "" || line.slice(0, 19) >= since.slice(0, 19)).join(""));
     expect(texts(log)).toEqual(["a", "b", "c", "d", "e", "f"]);
   }
+});
+
+test("the last line of a container that has ended needs no line break", () => {
+  const log = new LogLines();
+  log.push(`${T}1Z a\n${T}2Z result: 42`);
+  expect(texts(log)).toEqual(["a"]);
+  expect([log.end(), log.end()]).toEqual([true, false]);
+  expect(texts(log)).toEqual(["a", "result: 42"]);
+});
+
+test("a line that does not end fills no memory", () => {
+  const log = new LogLines();
+  log.push(`${T}1Z `);
+  for (let part = 0; part < 3000; part += 1) log.push("x".repeat(10_000));
+  log.push(`\n${T}2Z b\n`);
+  expect(texts(log).map(({ length }) => length < 20_000)).toEqual([true, true]);
+  expect(texts(log)[0]).toMatch(/^x+…$/);
+  expect(texts(log)[1]).toBe("b");
 });
 
 test("what the node has rotated away while the connection was cut is a gap", () => {

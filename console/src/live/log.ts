@@ -5,9 +5,11 @@ export interface Line {
   readonly text: string;
   readonly number: number; // from 1, as lines came; 0 for a gap: what was written between two lines is lost
 }
+export type LogState = "reading" | "live" | "ended" | "cut";
 type Written = Omit<Line, "number">;
 
 export const MOST_LINES = 50_000;
+const LONGEST = 16_384; // characters of a line; a program may never end one
 
 /** Splits "2026-11-18T00:01:02.000000003Z text" into its parts. */
 export function parseLine(raw: string): Written {
@@ -18,6 +20,12 @@ export function parseLine(raw: string): Written {
 
 /** Whether an error is shown in place of lines: those that were read stay, unless they may no longer be seen. */
 export const inPlaceOfLines = (lines: number, status: number): boolean => lines === 0 || status === 403;
+
+/** In place of lines, if there are none to show; empty while it is not known whether there are. */
+export function emptyWords({ state, lines }: { readonly state: LogState; readonly lines: readonly Line[] }, searched: boolean): string {
+  if (searched && lines.length > 0) return "No line has this text.";
+  return state === "live" ? "Nothing was printed yet." : state === "ended" ? "Nothing was printed." : "";
+}
 
 const LONGEST_START = 60_000; // milliseconds that programs need to say something
 
@@ -44,15 +52,21 @@ export class LogLines {
 
   /** Text as it arrives, cut anywhere. Returns whether there are new lines. */
   push(text: string): boolean {
-    const parts = (this.rest + text).split("\n");
-    this.rest = parts.pop() ?? "";
+    const [begun = "", ...others] = text.split("\n");
+    const parts = [this.rest + begun, ...others];
+    this.rest = (parts.pop() ?? "").slice(0, LONGEST + 1); // one more tells that there were more
     let grown = false;
-    for (const part of parts) grown = this.add(parseLine(part.endsWith("\r") ? part.slice(0, -1) : part)) || grown;
+    for (const part of parts) grown = this.add(parseLine(whole(part))) || grown;
     if (this.list.length > MOST_LINES) {
       this.dropped += this.list.length - MOST_LINES;
       this.list = this.list.slice(-MOST_LINES);
     }
     return grown;
+  }
+
+  /** After the last text of a container that has ended: its last line may have no line break. Returns whether there was one. */
+  end(): boolean {
+    return this.rest !== "" && this.push("\n");
   }
 
   /** What to ask for after a cut: the time of the last line. The server rounds it down to a second. */
@@ -95,6 +109,8 @@ export class LogLines {
     return true;
   }
 }
+
+const whole = (line: string): string => (line.length > LONGEST ? `${line.slice(0, LONGEST)}…` : line.endsWith("\r") ? line.slice(0, -1) : line);
 
 const lost = (from: string, to: string): string =>
   `Lines between ${from.slice(11, 19)} and ${to.slice(11, 19)} may be missing: the node has rotated this log, or restarted its container.`;

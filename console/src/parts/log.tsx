@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "react";
 import { jobPath } from "../api/request";
 import type { JobRow, PodRow } from "../api/wire";
 import { useLog } from "../live/follow";
-import { inPlaceOfLines, type Line, silenceBefore } from "../live/log";
+import { emptyWords, inPlaceOfLines, type Line, silenceBefore } from "../live/log";
 import { LINE } from "../live/log-window";
 import { figure } from "../text/format";
 import { Icon } from "./icon";
@@ -48,7 +48,8 @@ export function LogView({ job, pod, place = null, choose }: Props) {
   useEffect(() => {
     if (chosenLine === undefined) return;
     setFollowing(false);
-    rows.scrollToIndex(chosen, { align: "center" });
+    const shown = lines.indexOf(chosenLine); // a search may leave it out
+    if (shown >= 0) rows.scrollToIndex(shown, { align: "center" });
     // Its place changes with every line that is left out before it; who then follows or reads elsewhere goes on.
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [chosenLine, rows]);
@@ -91,9 +92,7 @@ export function LogView({ job, pod, place = null, choose }: Props) {
         <Trouble error={log.error} />
       ) : (
         <div className="logport" ref={port} onScroll={scrolled} tabIndex={0} role="log" aria-label={`Log of ${pod.name}`} aria-live="off">
-          {lines.length === 0 && log.state !== "reading" ? (
-            <p className="empty">{wanted === "" ? "Nothing was printed yet." : "No line has this text."}</p>
-          ) : null}
+          {lines.length === 0 ? <p className="empty">{emptyWords(log, wanted !== "")}</p> : null}
           <div className="lines" style={{ height: rows.getTotalSize() }}>
             {rows.getVirtualItems().map(({ index, key, start }) => {
               const line = lines[index];
