@@ -67,26 +67,22 @@ function Content({ kinds, first }: { kinds: readonly KindRow[]; first: Json }) {
   const [drafts, setDrafts] = useState<Readonly<Record<string, string>>>({});
   const [reading, setReading] = useState<Error | null>(null); // why the text is no object
   const [unread, setUnread] = useState(false);
-  const [fits, setFits] = useState(false);
+  const [fitting, setFitting] = useState(""); // the text of which the API server has said so
   const { busy, error, run, reset } = useDoing();
   const navigate = useNavigate();
   const typed = useRef(0);
   const kind = kindOf(job, kinds);
   const service = isService(job);
 
-  const edited = (): void => {
-    setFits(false);
-    reset();
-  };
   const fromForm = (next: Json | null, typing: Readonly<Record<string, string>>): void => {
-    edited();
+    reset();
     setDrafts(typing);
     if (next === null) return;
     setJob(next);
     setText(toYaml(next));
   };
   const fromText = (next: string): void => {
-    edited();
+    reset();
     setDrafts({});
     setText(next);
     setUnread(true);
@@ -111,7 +107,7 @@ function Content({ kinds, first }: { kinds: readonly KindRow[]; first: Json }) {
 
   const check = async (): Promise<void> => {
     await post<Done>("/api/v1/submit/check", { text });
-    setFits(true);
+    setFitting(text);
   };
   const submit = async (): Promise<void> => {
     const { namespace, kind: made, name } = await post<Done>("/api/v1/submit", { text });
@@ -159,7 +155,7 @@ function Content({ kinds, first }: { kinds: readonly KindRow[]; first: Json }) {
           ))}
         </ul>
       ) : null}
-      {fits ? (
+      {fitting === text ? (
         <p className="pill tone-ok fits" role="status">
           <Icon name="ok" small />
           The API server would take it. Nothing was created.

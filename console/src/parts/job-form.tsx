@@ -1,9 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
-import type { ReactNode } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 import { get } from "../api/request";
 import type { FieldProblem, KindRow, QueueList } from "../api/wire";
 import { useRows } from "../session";
-import { type Field, formOf, placeOf, type RoleField, withField, withKind, withRole } from "../text/job-form";
+import { type Field, formOf, placeOf, roleIn, type RoleField, stillTyped, withField, withKind, withRole } from "../text/job-form";
 import type { Json } from "../text/yaml";
 
 interface Props {
@@ -34,7 +34,8 @@ export function FormOfJob({ job, kind, kinds, drafts, problems, disabled, change
   const said = (id: string): readonly string[] => problems.filter(({ field }) => placeOf(field, kind) === id).map(({ message }) => message);
 
   const input = (id: string, title: string, value: string, set: (text: string) => Json | null, more: { hint?: string; list?: string; off?: boolean } = {}): ReactNode => {
-    const draft = drafts[id];
+    const typed = drafts[id];
+    const draft = !more.off && stillTyped(job, typed, set) ? typed : undefined;
     const wrong = draft !== undefined && set(draft) === null ? [WRONG[id.split(".").at(-1) ?? ""] ?? "Not a value"] : said(id);
     return (
       <div className="formfield">
@@ -61,8 +62,21 @@ export function FormOfJob({ job, kind, kinds, drafts, problems, disabled, change
       </div>
     );
   };
-  const field = (id: Field, title: string, hint: string, list?: string): ReactNode =>
-    input(id, title, form[id], (text) => withField(job, kind, id, text), { hint, ...(list === undefined ? {} : { list }) });
+  const field = (id: Field, title: string, hint: string, list?: string): ReactNode => {
+    const several = form[id].includes("\n"); // a field of one line would join them
+    const more = several ? { hint: "several lines, in the YAML", off: true } : { hint, ...(list === undefined ? {} : { list }) };
+    return input(id, title, several ? "" : form[id], (text) => withField(job, kind, id, text), more);
+  };
+  const last = useRef(new Map<string, Json>()); // each role as it was when the job last had it
+  useEffect(() => {
+    for (const { name } of kind.roles) {
+      const role = roleIn(job, kind, name);
+      if (role !== undefined) last.current.set(name, role);
+    }
+  }, [job, kind]);
+  // A number of replicas that is typed anew may be empty in between: that takes away nothing of the role.
+  const roleField = (role: string, id: RoleField, text: string): Json | null =>
+    withRole(job, kind, role, id, text, drafts[`${role}.replicas`] === "" ? last.current.get(role) : undefined);
 
   return (
     <div className="jobform">
@@ -98,7 +112,7 @@ export function FormOfJob({ job, kind, kinds, drafts, problems, disabled, change
           <legend>{role.name}</legend>
           {AMOUNTS.map(({ id, title, hint }) => (
             <div key={id}>
-              {input(`${role.name}.${id}`, title, role[id], (text) => withRole(job, kind, role.name, id, text), { hint, off: id !== "replicas" && role.replicas === "" })}
+              {input(`${role.name}.${id}`, title, role[id], (text) => roleField(role.name, id, text), { hint, off: id !== "replicas" && role.replicas === "" })}
             </div>
           ))}
         </fieldset>

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { KindRow } from "../api/wire";
-import { formOf, placeOf, starter, withField, withKind, withRole } from "./job-form";
+import { formOf, placeOf, roleIn, starter, stillTyped, withField, withKind, withRole } from "./job-form";
 import { lineOf, wordsOf } from "./words";
 import type { Json } from "./yaml";
 
@@ -57,6 +57,24 @@ test("a new role has the template of the first", () => {
   const job = withRole(withField(starter(TORCH, "nlp"), TORCH, "image", "i") ?? null, TORCH, "Worker", "replicas", "2");
   expect(JSON.stringify(job)).toBe(JSON.stringify(job).replaceAll('"image":""', '"image":"i"'));
   expect(formOf(job ?? null, TORCH).roles[1]?.replicas).toBe("2");
+});
+
+test("a number of replicas that was emptied to type another one leaves the role as it was", () => {
+  const job = withRole(filled(), TORCH, "Worker", "replicas", "") ?? null; // one role is left, with other resources
+  const worker = roleIn(filled(), TORCH, "Worker");
+  expect(formOf(withRole(job, TORCH, "Worker", "replicas", "2", worker) ?? null, TORCH).roles[1]).toMatchObject({ replicas: "2", cpu: "", gpus: "8" });
+  const alone = withField(starter(TORCH, "nlp"), TORCH, "image", "i");
+  const emptied = withRole(alone, TORCH, "Master", "replicas", "") ?? null;
+  expect(formOf(withRole(emptied, TORCH, "Master", "replicas", "4", roleIn(alone ?? null, TORCH, "Master")) ?? null, TORCH).image).toBe("i");
+});
+
+test("what was typed is shown as long as the job has it, or while it is no value yet", () => {
+  const set = (job: Json) => (text: string) => withField(job, TORCH, "image", text);
+  const job = withField(starter(TORCH, "nlp"), TORCH, "image", "i") ?? null;
+  expect([stillTyped(job, "i", set(job)), stillTyped(job, "old", set(job)), stillTyped(job, undefined, set(job))]).toEqual([true, false, false]);
+  expect(stillTyped(job, "python 'train", (text) => withField(job, TORCH, "command", text))).toBe(true);
+  const spaced = withField(job, TORCH, "command", "python  train.py ") ?? null;
+  expect(stillTyped(spaced, "python  train.py ", (text) => withField(spaced, TORCH, "command", text))).toBe(true);
 });
 
 test("another kind keeps what was typed", () => {

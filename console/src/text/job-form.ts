@@ -139,15 +139,25 @@ export function withField(job: Json, kind: KindRow, field: Field, value: string)
   }
 }
 
-/** The job with another value for a role; null if the text cannot be one. */
-export function withRole(job: Json, kind: KindRow, role: string, field: RoleField, value: string): Json | null {
+/** A role as it is in the job, with all that the form does not show. */
+export const roleIn = (job: Json, kind: KindRow, role: string): Json | undefined => rolesOf(job, kind)[role];
+
+/** What was typed, as long as the job has it: a value that something else has changed since is not shown any more. */
+export function stillTyped(job: Json, draft: string | undefined, set: (text: string) => Json | null): draft is string {
+  if (draft === undefined) return false;
+  const next = set(draft);
+  return next === null || JSON.stringify(next) === JSON.stringify(job);
+}
+
+/** The job with another value for a role; null if the text cannot be one. `before` is what the role was until its replicas were emptied. */
+export function withRole(job: Json, kind: KindRow, role: string, field: RoleField, value: string, before?: Json): Json | null {
   const roles = rolesOf(job, kind);
   const place = ["spec", kind.replicasField, role];
   if (field === "replicas") {
     if (value === "") return put(job, place, undefined);
     if (!/^\d{1,5}$/.test(value)) return null;
     const [first] = Object.values(roles);
-    return put(job, place, put(roles[role] ?? first ?? emptyRole(kind), ["replicas"], Number(value)));
+    return put(job, place, put(roles[role] ?? before ?? first ?? emptyRole(kind), ["replicas"], Number(value)));
   }
   const present = roles[role];
   if (present === undefined) return null;
