@@ -15,7 +15,7 @@ import { panelOf, Tabs } from "../parts/tabs";
 import { Notice, Trouble } from "../parts/trouble";
 import { useWhy, Why } from "../parts/why";
 import { useNow } from "../session";
-import { elapsed, figure, moment } from "../text/format";
+import { elapsed, figure, moment, timeTitle } from "../text/format";
 import { placeOf } from "../text/log-place";
 import { endWords, percentDone } from "../text/progress";
 import { look } from "../text/states";
@@ -114,7 +114,7 @@ export function Job() {
 
 function Facts({ page, now }: { page: JobPage; now: number }) {
   const { job } = page;
-  const time = job.finished !== null ? "Ran" : job.started !== null ? "Runs for" : "Waits for";
+  const time = timeTitle(job);
   const waits = look(job.state).tone === "wait" && job.state !== "Restarting";
   const start = useExpectedStart(job, waits, now);
   const facts: readonly { readonly title: string; readonly value: ReactNode; readonly more?: string }[] = [
@@ -175,7 +175,7 @@ function Pods({ page, chosen, first, choose, link }: PodsProps) {
           </button>
         ))}
       </div>
-      <LogView key={shown.name} job={page.job} pod={shown} choose={(line, at) => link(shown.uid, line, at)} />
+      <LogView key={shown.uid} job={page.job} pod={shown} choose={(line, at) => link(shown.uid, line, at)} />
     </div>
   );
 }

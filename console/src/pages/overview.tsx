@@ -13,7 +13,7 @@ import { State } from "../parts/state";
 import { Notice, Trouble } from "../parts/trouble";
 import { live, rows as store, useHeard, useNow, useRows, useSession } from "../session";
 import { bytes, cores, ratio } from "../text/amounts";
-import { elapsed, figure, hiddenWords, moment } from "../text/format";
+import { elapsed, figure, gpuWords, hiddenWords, moment } from "../text/format";
 import { byUser, failedSince, overviewFacts, type RangeId, RANGES, running, waiting } from "../text/overview";
 
 const DAY = 86_400_000;
@@ -94,7 +94,7 @@ function Waiting({ rows }: { rows: readonly JobRow[] }) {
         <Icon name="wait" small /> Waiting
       </h2>
       <p className="big">
-        {store.loaded && !store.seesNothing ? figure(found.length) : "–"} <small>{found.length === 1 ? "job" : "jobs"}{gpus > 0 ? `, ${figure(gpus)} GPUs` : ""}</small>
+        {store.loaded && !store.seesNothing ? figure(found.length) : "–"} <small>{found.length === 1 ? "job" : "jobs"}{gpus > 0 ? `, ${gpuWords(gpus)}` : ""}</small>
       </p>
       <p className="dim small">
         <Link to="/jobs" search={{ view: "waiting" }}>
@@ -189,7 +189,7 @@ function Users({ rows, now }: { rows: readonly JobRow[]; now: number }) {
               {users.slice(0, MOST_USERS).map(({ user, jobs, failed, running: run }) => (
                 <tr key={user}>
                   <td className="cut name" title={user}>
-                    {user === "" ? <span className="dimmer">not stated</span> : <Link to="/jobs" search={{ q: `user:${user}` }}>{user}</Link>}
+                    <User name={user} />
                   </td>
                   <td className="right">{figure(jobs)}</td>
                   <td>
@@ -210,6 +210,19 @@ function Users({ rows, now }: { rows: readonly JobRow[]; now: number }) {
         </span>
       </footer>
     </>
+  );
+}
+
+/** A user, with a link to the jobs; a name that the filter line would take for several words has none. */
+function User({ name }: { name: string }) {
+  if (name === "") return <span className="dimmer">not stated</span>;
+  const q = `user:${name}`;
+  return /[\s,]/.test(name) ? (
+    name
+  ) : (
+    <Link to="/jobs" search={{ q }}>
+      {name}
+    </Link>
   );
 }
 

@@ -6,7 +6,7 @@ import { PageQuery } from "../parts/page-query";
 import { Notice } from "../parts/trouble";
 import { useNow } from "../session";
 import { amountOf, bytes, cores, ratio } from "../text/amounts";
-import { duration, figure, known } from "../text/format";
+import { duration, figure, gpuWords, known } from "../text/format";
 
 export function Queues() {
   return (
@@ -169,7 +169,7 @@ function Waiting({ rows }: { rows: readonly WaitingRow[] }) {
 
 const wants = (row: WaitingRow): string =>
   [
-    row.gpus > 0 ? `${figure(row.gpus)} ${row.gpus === 1 ? "GPU" : "GPUs"}` : "",
+    row.gpus > 0 ? gpuWords(row.gpus) : "",
     row.cpuMillis > 0 ? `${cores(row.cpuMillis)} CPU` : "",
     row.memoryBytes > 0 ? bytes(row.memoryBytes) : "",
   ]

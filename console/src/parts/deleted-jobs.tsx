@@ -36,6 +36,7 @@ export function DeletedJobs({ q, after, clear }: { q: string; after: string; cle
     enabled: "parameters" in question,
     placeholderData: keepPreviousData,
     staleTime: FRESH,
+    refetchInterval: FRESH,
     retry: false, // a database that is down is said at once
   });
   useEffect(() => {

@@ -1,12 +1,12 @@
 import type { NodeRow } from "../api/wire";
-import { figure } from "../text/format";
+import { figure, gpuWords } from "../text/format";
 import { cells } from "../text/gpus";
 
 /** The GPUs of a node: a cell for each, and the same in words. */
 export function GpuCells({ node }: { node: NodeRow }) {
   const { total, free } = node.gpus;
   if (total === 0) return <span className="dim">–</span>;
-  const words = free === null ? `${figure(total)} GPUs, free not known` : free === 0 ? `${figure(total)} GPUs, none free` : `${figure(free)} of ${figure(total)} free`;
+  const words = free === null ? `${gpuWords(total)}, free not known` : free === 0 ? `${gpuWords(total)}, none free` : `${figure(free)} of ${figure(total)} free`;
   return (
     <span className="cells">
       <span className="cellrow" aria-hidden="true">

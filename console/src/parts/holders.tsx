@@ -3,7 +3,7 @@ import { useState } from "react";
 import { get } from "../api/request";
 import type { HolderGroup, HolderList } from "../api/wire";
 import { ratio } from "../text/amounts";
-import { figure } from "../text/format";
+import { figure, gpuWords } from "../text/format";
 import { JobLink } from "./job-link";
 import { Track } from "./meter";
 import { Skeleton } from "./skeleton";
@@ -77,7 +77,7 @@ function List({ list, total }: { list: HolderList; total: number | null }) {
       </div>
       <footer className="tablefoot">
         {more > 0 ? <span>{figure(more)} more are not listed.</span> : null}
-        {list.hiddenGpus > 0 ? <span>{figure(list.hiddenGpus)} GPUs are held by pods that you may not see.</span> : null}
+        {list.hiddenGpus > 0 ? <span>{gpuWords(list.hiddenGpus)} {list.hiddenGpus === 1 ? "is" : "are"} held by pods that you may not see.</span> : null}
         {list.onlyNamespace === "" ? null : <span>Only {list.onlyNamespace} is followed.</span>}
       </footer>
     </>

@@ -16,6 +16,7 @@ export function useIdle(parameters: string): Idle {
     queryKey: ["idle", parameters],
     queryFn: ({ signal }) => get<IdlePage>(`/api/v1/cost/idle?${parameters}`, signal),
     staleTime: FRESH,
+    refetchInterval: FRESH,
     retry: false,
   });
   return { page: data, problem: data?.problem ?? error?.message ?? "" };

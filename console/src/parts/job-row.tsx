@@ -1,7 +1,7 @@
 import { memo } from "react";
 import { at } from "../api/base";
 import type { JobRow } from "../api/wire";
-import { elapsed, figure, moment } from "../text/format";
+import { elapsed, figure, gpuWords, moment } from "../text/format";
 import { progressWords } from "../text/progress";
 import { Ready } from "./ready";
 import { State } from "./state";
@@ -50,7 +50,7 @@ export const Row = memo(function Row({ row, index, top, now, narrow }: Props) {
       </span>
       {narrow ? (
         <span className="c-facts cut" aria-hidden="true">
-          {[row.namespace, row.user, row.gpus === 0 ? "" : `${figure(row.gpus)} GPUs`].filter((part) => part !== "").join(" · ")}
+          {[row.namespace, row.user, row.gpus === 0 ? "" : gpuWords(row.gpus)].filter((part) => part !== "").join(" · ")}
         </span>
       ) : null}
       <span role="cell" className="c-why dim cut" title={said || undefined}>

@@ -39,7 +39,10 @@ export function ListPage<Row>({ title, topic, q, search, absent, empty, hint, ch
           ) : rows.length === 0 ? (
             <div className="card">
               {q !== "" ? (
-                <Notice icon="info" title="Nothing has this in its name." />
+                <>
+                  <Notice icon="info" title="Nothing has this in its name." />
+                  <MissingNote missing={missing} />
+                </>
               ) : missing.length > 0 ? (
                 <Hidden missing={missing} what={title} />
               ) : (

@@ -39,8 +39,9 @@ export function useGoKeys(): void {
   useEffect(() => {
     let asked = 0;
     const onKey = (event: KeyboardEvent): void => {
-      const typing = event.target instanceof HTMLElement && event.target.closest("input, textarea, select, dialog") !== null;
-      if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+      const typing = event.target instanceof HTMLElement && event.target.closest("input, textarea, select") !== null;
+      const asks = document.querySelector("dialog[open]") !== null; // a click into it may leave the focus outside
+      if (typing || asks || event.ctrlKey || event.metaKey || event.altKey) return;
       const page = Date.now() - asked < SOON ? PAGES.find(({ key }) => key === event.key.toLowerCase()) : undefined;
       asked = event.key.toLowerCase() === "g" ? Date.now() : 0;
       if (page !== undefined) void navigate({ to: page.to });

@@ -22,7 +22,7 @@ export function PageQuery<T>({ topic, path, name = "", fresh, keep = false, chil
     queryKey: [topic, path],
     queryFn: ({ signal }) => get<T>(path, signal),
     ...(keep ? { placeholderData: keepPreviousData } : {}),
-    ...(fresh === undefined ? {} : { staleTime: fresh, retry: false }),
+    ...(fresh === undefined ? {} : { staleTime: fresh, refetchInterval: fresh, retry: false }),
   });
   const trouble =
     error === null ? null : (

@@ -135,7 +135,8 @@ function Version({ service, close }: { service: ServiceRow; close: () => void })
   );
 }
 
-function Weights({ service, close }: { service: ServiceRow; close: () => void }) {
+function Weights({ service: now, close }: { service: ServiceRow; close: () => void }) {
+  const [service] = useState(now); // as it was when the dialog was opened: a number stays that of its predictor
   const before = service.predictors.map(({ weight }) => weight ?? DEFAULT_WEIGHT);
   const [texts, setTexts] = useState(before.map(String));
   const weights = texts.map(weightOf);

@@ -18,6 +18,8 @@ export function useWhy(job: JobRow | undefined): Asked {
     queryKey: ["why", path, job?.uid, job?.state, job?.message, job?.ready], // another state may have another cause
     queryFn: ({ signal }) => get<WhyPage>(path, signal),
     enabled: job !== undefined && job.state !== "Succeeded",
+    // While it is in the same state, what was said of it stays until there is another answer.
+    placeholderData: (before, query) => (query?.queryKey[2] === job?.uid && query?.queryKey[3] === job?.state ? before : undefined),
     staleTime: FRESH,
     refetchInterval: job === undefined || hasEnded(job.state) ? false : FRESH,
     retry: false,

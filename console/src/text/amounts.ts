@@ -26,6 +26,7 @@ export const ratio = (part: number, whole: number): number | null =>
 /** "12.5 %", "–" if it is not known. */
 export const percent = (value: number | null): string => (value === null ? "–" : `${value.toFixed(1)} %`);
 
-/** An amount of any resource by its name: memory and storage are bytes, all else is counted. */
-export const amountOf = (resource: string, value: number): string =>
-  /memory|storage/.test(resource) ? bytes(value) : short(value);
+const OF_BYTES = /^(memory|(ephemeral-)?storage|hugepages-.+)$/; // what a vendor names, with a slash, is counted
+
+/** An amount of any resource by its name: those of Kubernetes that are bytes, or a count. */
+export const amountOf = (resource: string, value: number): string => (OF_BYTES.test(resource) ? bytes(value) : short(value));

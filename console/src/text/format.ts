@@ -15,7 +15,7 @@ export function duration(milliseconds: number): string {
   return hours < 48 ? `${hours} h ${pad(minutes % 60)}` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
-/** A time of day today, a date before; in the browser's time zone. */
+/** A time of day today, a date on other days; in the browser's time zone. */
 export function moment(time: string | null, now: number): string {
   if (time === null) return "–";
   const then = new Date(time);
@@ -23,7 +23,7 @@ export function moment(time: string | null, now: number): string {
   const today = new Date(now).toDateString() === then.toDateString();
   if (today) return clock;
   const date = `${then.getDate()} ${MONTHS[then.getMonth()] ?? ""}`;
-  return now - then.getTime() < 300 * DAY ? `${date} ${clock}` : `${date} ${then.getFullYear()}`;
+  return Math.abs(now - then.getTime()) < 300 * DAY ? `${date} ${clock}` : `${date} ${then.getFullYear()}`;
 }
 
 /** A day: "7 Nov". */
@@ -32,11 +32,20 @@ export function day(time: string): string {
   return `${then.getDate()} ${MONTHS[then.getMonth()] ?? ""}`;
 }
 
+interface Times {
+  readonly created: string | null;
+  readonly started: string | null;
+  readonly finished: string | null;
+}
+
+/** What a job has done for as long as `elapsed` says; one that never started has not run. */
+export function timeTitle({ started, finished }: Times): string {
+  if (started === null) return finished === null ? "Waits for" : "Waited";
+  return finished === null ? "Runs for" : "Ran";
+}
+
 /** How long a job has taken: from its start to its end or now; since its creation if it has not started. */
-export function elapsed(
-  job: { readonly created: string | null; readonly started: string | null; readonly finished: string | null },
-  now: number,
-): string {
+export function elapsed(job: Times, now: number): string {
   const from = job.started ?? job.created;
   if (from === null) return "–";
   return duration((job.finished === null ? now : Date.parse(job.finished)) - Date.parse(from));
@@ -51,6 +60,8 @@ export function readiness(text: string): { readonly ready: number; readonly want
 const FIGURES = new Intl.NumberFormat("en-US"); // one for all: to make one takes longer than a row of a table
 
 export const figure = (value: number): string => FIGURES.format(value);
+
+export const gpuWords = (count: number): string => `${figure(count)} ${count === 1 ? "GPU" : "GPUs"}`;
 
 /** A figure that nobody may have. */
 export const known = (value: number | null): string => (value === null ? "–" : figure(value));

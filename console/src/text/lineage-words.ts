@@ -1,6 +1,6 @@
 // The parts of a model's lineage in words, and the one sentence that says where it came from and who serves it. Pure.
 import type { LineageEdge, LineageNode, LineagePage } from "../api/wire";
-import { day, duration, figure } from "./format";
+import { day, duration, figure, gpuWords } from "./format";
 import { imageName, repositoryName, shortDigest } from "./images";
 
 const REVISION = 8; // characters of a commit or a digest
@@ -71,7 +71,7 @@ function jobDetail({ sight, state, user, gpus, started, finished }: LineageNode)
   if (sight === "none") return "what trained it is not known";
   const took = started === null || finished === null ? "" : duration(Date.parse(finished) - Date.parse(started));
   const gone = sight === "there" ? (state === "Succeeded" ? "" : state) : "deleted";
-  return [gone, gpus > 0 ? `${figure(gpus)} GPU${gpus === 1 ? "" : "s"}` : "", took, user].filter((part) => part !== "").join(", ") || "job";
+  return [gone, gpus > 0 ? gpuWords(gpus) : "", took, user].filter((part) => part !== "").join(", ") || "job";
 }
 
 /** "v6 (75 %)", "v7 (25 %, canary)". */

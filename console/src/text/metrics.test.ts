@@ -21,6 +21,11 @@ test("nothing failed of no requests is no share", () => {
   expect([failed(figures()), failed(figures({ failures: 0 })), failed(figures({ requests: 0, failures: 0 }))]).toEqual(["0.5 %", "0 %", null]);
 });
 
+test("one failure of very many requests is not none", () => {
+  expect(failed(figures({ requests: 1_000_000, failures: 1 }))).toBe("<0.01 %");
+  expect(failed(figures({ requests: 10_000, failures: 1 }))).toBe("0.01 %");
+});
+
 test("all figures in one line", () => {
   expect(inShort(figures())).toBe("2/s, p99 250 ms, 0.5 % failed");
   expect(inShort(figures({ p99Seconds: null }))).toBe("2/s, p99 not known, 0.5 % failed");

@@ -14,8 +14,8 @@ export function rate({ requests, seconds }: Figures): string {
 /** "1,640 ms"; null if it is not known. */
 export const latency = (seconds: number | null): string | null => (seconds === null ? null : `${figure(seconds < 0.01 ? Math.round(seconds * 10_000) / 10 : Math.round(seconds * 1000))} ms`);
 
-/** A share of requests: "0.26 %", "12 %". */
-export const share = (part: number): string => `${figure(part >= 0.1 ? Math.round(part * 1000) / 10 : Math.round(part * 10_000) / 100)} %`;
+/** A share of requests: "0.26 %", "12 %"; "<0.01 %" for what is little, and not none. */
+export const share = (part: number): string => (part > 0 && part < 0.0001 ? "<0.01 %" : `${figure(part >= 0.1 ? Math.round(part * 1000) / 10 : Math.round(part * 10_000) / 100)} %`);
 
 /** The share of requests that failed; null if there were none. */
 export const failed = ({ requests, failures }: Figures): string | null => (requests === 0 ? null : share(failures / requests));

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { JobRow } from "../api/wire";
 import { countsOf, inOrder, inView, matcher, VIEWS } from "./filter";
-import { duration, elapsed, moment, readiness } from "./format";
+import { duration, elapsed, moment, readiness, timeTitle } from "./format";
 import { hasEnded, STATES } from "./states";
 
 const row = (part: Partial<JobRow>): JobRow => ({
@@ -14,10 +14,12 @@ test("durations are short", () => {
   expect([0, 25, 246, 60 * 49].map((minutes) => duration(minutes * minute))).toEqual(["<1 min", "25 min", "4 h 06", "2 d 1 h"]);
 });
 
-test("a time is a time of day today, a date before", () => {
+test("a time is a time of day today, a date on other days", () => {
   const now = new Date(2026, 10, 18, 12).getTime();
   expect(moment(new Date(2026, 10, 18, 9, 5).toISOString(), now)).toBe("09:05");
   expect(moment(new Date(2026, 10, 9, 9, 5).toISOString(), now)).toBe("9 Nov 09:05");
+  expect(moment(new Date(2026, 10, 20, 9, 5).toISOString(), now)).toBe("20 Nov 09:05");
+  expect([2025, 2028].map((year) => moment(new Date(year, 1, 28).toISOString(), now))).toEqual(["28 Feb 2025", "28 Feb 2028"]);
   expect(moment(null, now)).toBe("–");
 });
 
@@ -25,6 +27,13 @@ test("a job's time runs from its start to its end", () => {
   const job = { created: "2026-11-18T00:00:00Z", started: "2026-11-18T01:00:00Z", finished: "2026-11-18T02:00:00Z" };
   expect(elapsed(job, 0)).toBe("1 h 00");
   expect(elapsed({ ...job, started: null, finished: null }, Date.parse("2026-11-18T00:30:00Z"))).toBe("30 min");
+});
+
+test("a job that never started has not run", () => {
+  const [started, finished] = ["2026-11-18T01:00:00Z", "2026-11-18T02:00:00Z"];
+  const of = (times: { started: string | null; finished: string | null }): string => timeTitle({ created: started, ...times });
+  expect([of({ started, finished }), of({ started, finished: null })]).toEqual(["Ran", "Runs for"]);
+  expect([of({ started: null, finished: null }), of({ started: null, finished })]).toEqual(["Waits for", "Waited"]);
 });
 
 test("what is not known is not drawn as 0", () => {
