@@ -1,7 +1,7 @@
 // Follows the log of one container, and goes on after a cut.
 import { useEffect, useRef, useState } from "react";
 import { at } from "../api/base";
-import { problemOf, RequestError } from "../api/request";
+import { forbids, problemOf, RequestError } from "../api/request";
 import { pause } from "./health";
 import { type Line, LogLines, type LogState, MOST_LINES } from "./log";
 
@@ -14,6 +14,7 @@ export interface Followed {
 
 const NOTHING: Followed = { lines: [], dropped: 0, state: "reading", error: null };
 const FRAME = 100; // milliseconds between two drawings
+const LASTED = 10_000; // milliseconds of an answer that was cut
 
 /** `running`: whether the container may still write, so that an end of the answer is a cut. */
 export function useLog(path: string, container: string, running: boolean): Followed {
@@ -29,7 +30,8 @@ export function useLog(path: string, container: string, running: boolean): Follo
   return followed;
 }
 
-async function follow(
+/** Shows a log as it grows, until it has ended or nobody may see it. */
+export async function follow(
   path: string,
   container: string,
   running: () => boolean,
@@ -46,6 +48,7 @@ async function follow(
     if (!signal.aborted) show({ lines: [...log.lines()], dropped: log.dropped, state, error });
   };
   while (!signal.aborted) {
+    const askedAt = Date.now();
     try {
       const since = log.resume();
       const query = new URLSearchParams(since === "" ? { container, lines: `${MOST_LINES}` } : { container, since });
@@ -56,8 +59,8 @@ async function follow(
       for (;;) {
         const { done, value } = await reader.read();
         if (done) break;
-        failures = 0;
         if (!log.push(value)) continue;
+        failures = 0;
         clearTimeout(timer);
         timer = setTimeout(() => draw("live"), Math.max(0, drawnAt + FRAME - Date.now()));
       }
@@ -65,15 +68,15 @@ async function follow(
         log.end();
         return draw("ended");
       }
-      failures += 1;
       draw("cut");
     } catch (error) {
       if (signal.aborted) return;
-      failures += 1;
       const refused = error instanceof RequestError ? error : null;
-      draw("cut", refused);
-      if (refused !== null && (refused.status === 401 || refused.status === 403)) return;
+      if (forbids(refused)) return draw("refused", refused);
+      draw("cut", refused); // also of somebody who is signed out, and may sign in again
     }
+    // A container that has ended in a pod that runs answers at once, again and again, and with nothing new.
+    failures = Date.now() - askedAt > LASTED ? 1 : failures + 1;
     await new Promise((resolve) => setTimeout(resolve, pause(failures, Math.random())));
   }
 }

@@ -5,7 +5,7 @@ export interface Line {
   readonly text: string;
   readonly number: number; // from 1, as lines came; 0 for a gap: what was written between two lines is lost
 }
-export type LogState = "reading" | "live" | "ended" | "cut";
+export type LogState = "reading" | "live" | "ended" | "cut" | "refused";
 type Written = Omit<Line, "number">;
 
 export const MOST_LINES = 50_000;

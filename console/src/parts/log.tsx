@@ -14,7 +14,7 @@ import type { LinePlace } from "./stored-log";
 import { Trouble } from "./trouble";
 
 const ENDED = new Set(["Succeeded", "Failed"]);
-const WORDS = { reading: "reading", live: "live", ended: "ended", cut: "disconnected, trying again" };
+const WORDS = { reading: "reading", live: "live", ended: "ended", cut: "disconnected, trying again", refused: "not followed" };
 
 interface Props {
   readonly job: JobRow;
