@@ -16,6 +16,7 @@ import { kindOf, placeOf, starter } from "../text/job-form";
 import { isService, SERVICE, serviceOf, versionOf } from "../text/service-start";
 import { type Json, toYaml } from "../text/yaml";
 
+const AGAIN = 3000; // milliseconds until it is read again after nobody answered
 const PAUSE = 400; // milliseconds after the last key until a text is read
 const FIRST = "PyTorchJob";
 
@@ -44,11 +45,11 @@ export function Submit() {
       <div className="head">
         <h1>{version === null ? "Submit a job" : `Serve ${version.name}`}</h1>
       </div>
-      {error !== null ? (
+      {error !== null && !ready ? (
         <div className="card" role="alert">
           <Trouble error={error} retry={() => void (kinds.error === null ? copy.refetch() : kinds.refetch())} />
         </div>
-      ) : !ready || chosen === undefined ? (
+      ) : !ready || chosen === undefined ? ( // what is typed stays, whatever is asked again meanwhile
         <div className="card">{rows?.length === 0 ? <Notice icon="info" title="There are no kinds of jobs." /> : <Skeleton />}</div>
       ) : (
         <Content
@@ -67,6 +68,7 @@ function Content({ kinds, first }: { kinds: readonly KindRow[]; first: Json }) {
   const [drafts, setDrafts] = useState<Readonly<Record<string, string>>>({});
   const [reading, setReading] = useState<Error | null>(null); // why the text is no object
   const [unread, setUnread] = useState(false);
+  const [tries, setTries] = useState(0); // to read it, since somebody answered
   const [fitting, setFitting] = useState(""); // the text of which the API server has said so
   const { busy, error, run, reset } = useDoing();
   const navigate = useNavigate();
@@ -86,6 +88,7 @@ function Content({ kinds, first }: { kinds: readonly KindRow[]; first: Json }) {
     setDrafts({});
     setText(next);
     setUnread(true);
+    setTries(0);
     typed.current += 1;
   };
 
@@ -99,11 +102,17 @@ function Content({ kinds, first }: { kinds: readonly KindRow[]; first: Json }) {
           setJob(JSON.parse(json) as Json);
           setReading(null);
           setUnread(false);
+          setTries(0);
         })
-        .catch((failure: unknown) => asked === typed.current && setReading(failure instanceof Error ? failure : new Error(String(failure))));
-    }, PAUSE);
+        .catch((failure: unknown) => {
+          if (asked !== typed.current) return;
+          const answered = saysWhatIsWrong(failure);
+          setReading(answered ? failure : null);
+          setTries(answered ? 0 : tries + 1);
+        });
+    }, tries === 0 ? PAUSE : AGAIN);
     return () => clearTimeout(timer);
-  }, [text, unread]);
+  }, [text, unread, tries]);
 
   const check = async (): Promise<void> => {
     await post<Done>("/api/v1/submit/check", { text });
@@ -173,5 +182,8 @@ function Content({ kinds, first }: { kinds: readonly KindRow[]; first: Json }) {
     </>
   );
 }
+
+/** Whether an answer is about the text, and not that it could not be read now. */
+const saysWhatIsWrong = (failure: unknown): failure is RequestError => failure instanceof RequestError && [413, 422].includes(failure.status);
 
 const fieldsOf = (error: Error | null): readonly FieldProblem[] => (error instanceof RequestError ? error.problem.fields : []);
