@@ -1,5 +1,5 @@
 // Who is signed in, the list of jobs and its stream: one of each for the whole page.
-import { QueryCache, QueryClient, type QueryFilters, useQuery } from "@tanstack/react-query";
+import { QueryCache, QueryClient, type QueryFilters, queryOptions, useQuery } from "@tanstack/react-query";
 import { useEffect, useState, useSyncExternalStore } from "react";
 import { change, get, RequestError } from "./api/request";
 import type { JobRow, Session } from "./api/wire";
@@ -57,13 +57,13 @@ live.subscribe(() => {
   wasAway = isAway;
 });
 
-export function useSession() {
-  return useQuery({
-    queryKey: SESSION,
-    queryFn: ({ signal }) => whoIsThere(signal),
-    refetchInterval: ({ state }) => (state.status === "error" ? AGAIN : false), // nothing else asks before there is a page
-  });
-}
+export const asksWho = queryOptions({
+  queryKey: SESSION,
+  queryFn: ({ signal }) => whoIsThere(signal),
+  refetchInterval: ({ state }) => (state.status === "error" ? AGAIN : false), // nothing else asks before there is a page
+});
+
+export const useSession = () => useQuery(asksWho);
 
 /** What one person has read is not shown to another one who signs in after. */
 async function whoIsThere(signal: AbortSignal): Promise<Session> {

@@ -56,7 +56,12 @@ export function Job() {
         <div className="card">{error !== null ? <Trouble error={error} retry={() => void refetch()} /> : <Skeleton />}</div>
       </>
     );
-  const counts = { log: data.pods.length, conditions: data.conditions.length, events: data.events.length };
+  const hidden = new Set(data.missing.map(({ resource }) => resource));
+  const counts = {
+    conditions: data.conditions.length,
+    ...(hidden.has("pods") ? {} : { log: data.pods.length }),
+    ...(hidden.has("events") ? {} : { events: data.events.length }),
+  };
   return (
     <>
       <div>

@@ -112,7 +112,7 @@ export function Confirm({ title, lines, yes, destroys = false, ready = true, act
       <Refused error={error} />
       <div className="dialogfoot">
         <button className="button" autoFocus onClick={close}>
-          Keep it as it is
+          {busy ? "Close" : "Keep it as it is"}
         </button>
         <button className={destroys ? "button danger" : "button primary"} disabled={!ready} aria-disabled={busy} onClick={busy ? undefined : () => void run(act).then((done) => done && close())}>
           {yes}

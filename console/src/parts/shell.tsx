@@ -6,6 +6,7 @@ import mark from "../mark.svg";
 import { signOut, useHeard, useNow } from "../session";
 import { pageTitle } from "../text/titles";
 import { useTheme } from "../theme";
+import { Refused, useDoing } from "./act";
 import { Icon } from "./icon";
 import { Links, PAGES, useGoKeys } from "./navigation";
 
@@ -14,6 +15,8 @@ const TITLED = [...PAGES, { to: "/submit", title: "Submit a job" }];
 /** What all pages share: navigation, who is signed in, whether what is shown is current. */
 export function Shell({ session }: { session: Session }) {
   const [theme, flip] = useTheme();
+  const { error, run } = useDoing();
+  const leave = (): void => void run(signOut);
   useGoKeys();
   return (
     <div className="shell">
@@ -41,7 +44,7 @@ export function Shell({ session }: { session: Session }) {
         </nav>
         <div className="foot">
           <LiveDot />
-          <Me session={session} />
+          <Me session={session} leave={leave} />
         </div>
       </aside>
       <div className="main">
@@ -61,13 +64,14 @@ export function Shell({ session }: { session: Session }) {
             <Icon name={theme === "dark" ? "sun" : "moon"} small />
           </button>
           {session.mode === "token" ? (
-            <button className="button narrow" onClick={() => void signOut()}>
+            <button className="button narrow" onClick={leave}>
               Sign out
             </button>
           ) : null}
         </header>
         <LiveVoice />
         <Main>
+          <Refused error={error} />
           <Outlet />
         </Main>
       </div>
@@ -116,7 +120,7 @@ function LiveVoice() {
   );
 }
 
-function Me({ session }: { session: Session }) {
+function Me({ session, leave }: { session: Session; leave: () => void }) {
   const short = session.user.replace(/^system:serviceaccount:/, "");
   return (
     <div className="me">
@@ -128,7 +132,7 @@ function Me({ session }: { session: Session }) {
           {short}
         </b>
         {session.mode === "token" ? (
-          <button className="linklike" onClick={() => void signOut()}>
+          <button className="linklike" onClick={leave}>
             Sign out
           </button>
         ) : (
