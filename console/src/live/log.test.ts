@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { compareTimes, emptyWords, inPlaceOfLines, LogLines, MOST_LINES, parseLine, plain, silenceBefore } from "./log";
+import { compareTimes, emptyWords, inPlaceOfLines, leftOutWords, LogLines, MOST_LINES, parseLine, plain, silenceBefore } from "./log";
 
 const T = "2026-11-18T00:00:0";
 const texts = (log: LogLines): string[] => log.lines().map(({ text }) => text);
@@ -88,6 +88,10 @@ test("a line without a time is shown whole", () => {
 
 test("codes of terminals are left out", () => {
   expect(plain("\u001b[31mred\u001b[0m\u0007\tx")).toBe("red\tx");
+});
+
+test("an answer of as many lines as are kept may not be all", () => {
+  expect([leftOutWords(9, 0), leftOutWords(MOST_LINES, 0), leftOutWords(MOST_LINES, 1200)]).toEqual(["", ", older ones may be left out", ", 1,200 older ones left out"]);
 });
 
 test("memory is bounded", () => {

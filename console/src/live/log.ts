@@ -1,4 +1,5 @@
 // The lines of a log that is followed: no line twice and none lost when the request is cut and made again. Pure.
+import { figure } from "../text/format";
 
 export interface Line {
   readonly time: string; // RFC 3339 with nanoseconds; empty if the line has none
@@ -26,6 +27,10 @@ export function emptyWords({ state, lines }: { readonly state: LogState; readonl
   if (searched && lines.length > 0) return "No line has this text.";
   return state === "live" ? "Nothing was printed yet." : state === "ended" ? "Nothing was printed." : "";
 }
+
+/** What is not among the lines: the first answer has no more of them than are kept, and does not say whether there are. */
+export const leftOutWords = (kept: number, dropped: number): string =>
+  dropped > 0 ? `, ${figure(dropped)} older ones left out` : kept >= MOST_LINES ? ", older ones may be left out" : "";
 
 const LONGEST_START = 60_000; // milliseconds that programs need to say something
 

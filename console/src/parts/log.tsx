@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "react";
 import { jobPath } from "../api/request";
 import type { JobRow, PodRow } from "../api/wire";
 import { useLog } from "../live/follow";
-import { emptyWords, inPlaceOfLines, type Line, silenceBefore } from "../live/log";
+import { emptyWords, inPlaceOfLines, leftOutWords, type Line, silenceBefore } from "../live/log";
 import { LINE } from "../live/log-window";
 import { figure } from "../text/format";
 import { Icon } from "./icon";
@@ -43,6 +43,7 @@ export function LogView({ job, pod, place = null, choose }: Props) {
   useEffect(() => {
     if (following && lines.length > 0) rows.scrollToIndex(lines.length - 1, { align: "end" });
   }, [following, lines.length, rows]);
+  const leftOut = leftOutWords(log.lines.length, log.dropped);
   const chosen = place === null ? -1 : indexOf(log.lines, place);
   const chosenLine = log.lines[chosen];
   useEffect(() => {
@@ -87,7 +88,7 @@ export function LogView({ job, pod, place = null, choose }: Props) {
           Follow
         </button>
       </div>
-      {log.dropped > 0 || container !== pod.containers[0] ? null : <LateBeginning silence={silenceBefore(log.lines[0], pod.started)} />}
+      {leftOut !== "" || container !== pod.containers[0] ? null : <LateBeginning silence={silenceBefore(log.lines[0], pod.started)} />}
       {log.error !== null && inPlaceOfLines(log.lines.length, log.error.status) ? (
         <Trouble error={log.error} />
       ) : (
@@ -106,7 +107,7 @@ export function LogView({ job, pod, place = null, choose }: Props) {
       <div className="logfoot">
         <span>
           {figure(lines.length)} {lines.length === 1 ? "line" : "lines"}
-          {log.dropped > 0 ? `, ${figure(log.dropped)} older ones left out` : ""}
+          {leftOut}
         </span>
         {place !== null && chosen < 0 && log.lines.length > 0 ? <span>Line {figure(place.line)} is not in what the node still has.</span> : null}
         {gap < 0 ? null : (
