@@ -13,7 +13,7 @@ from kubedl.history.observed_pods import EVENTS, NODES, Involved
 from kubedl.history.resource_requests import is_gpu, of_pod
 from kubedl.kube import codec
 from kubedl.training import labels
-from tests.history.builders import NOW, decoded_pod, job, job_row, pod, pod_row
+from tests.history.builders import NOW, decoded_pod, job, job_row, moment, pod, pod_row
 
 
 def test_a_job_that_is_deleted_while_it_runs_has_an_end() -> None:
@@ -37,6 +37,20 @@ def test_the_end_of_a_pod_is_that_of_its_containers() -> None:
     """With the exit code of the one that failed."""
     row = pod_row(pod(job(), phase="Failed")).values
     assert (row["exit_code"], row["reason"], row["finished"]) == (1, "Error", NOW + timedelta(minutes=9))
+
+
+def test_the_end_of_a_pod_that_no_container_tells_stays_where_it_is() -> None:
+    """A node has refused the pod, or evicted it; it is changed and deleted days later, and costs nothing meanwhile."""
+    refused = pod(job(), phase="Failed")
+    refused["status"] = {"phase": "Failed", "reason": "OutOfcpu", "conditions": []}
+    for kind, minute in (("PodScheduled", 1), ("Ready", 2)):
+        told = {"type": kind, "status": "True", "lastTransitionTime": moment(NOW + timedelta(minutes=minute))}
+        refused["status"]["conditions"].append(told)
+    for later in (timedelta(minutes=3), timedelta(days=10)):
+        row = pod_row(refused, deleted=True, now=NOW + later).values
+        assert row["finished"] == NOW + timedelta(minutes=2)
+    refused["status"]["conditions"] = []
+    assert pod_row(refused, now=NOW + timedelta(days=1)).values["finished"] == NOW + timedelta(days=1)
 
 
 def test_labels_are_those_of_the_engine() -> None:
@@ -80,6 +94,23 @@ def test_gpus_of_every_vendor_count(resource: str, gpu: bool) -> None:
 def test_urls_lose_their_credentials(url: str, kept: str) -> None:
     """User, password, query and fragment."""
     assert sanitizing.without_credentials(url) == kept
+
+
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        ("cannot clone 'https://user:secret@git.example/a': 403", "cannot clone 'https://git.example/a': 403"),
+        ("tried https://a.example and https://user:secret@b.example", "tried https://a.example and https://b.example"),
+        ("GET https://s3.example/a?X-Amz-Signature=secret failed", "GET https://s3.example/a failed"),
+        ("https://user:se cret@git.example/a", "https://git.example/a"),
+        ("no address: a@b", "no address: a@b"),
+    ],
+)
+def test_messages_lose_the_credentials_of_the_urls_that_they_quote(written: str, kept: str) -> None:
+    """In bodies and in events."""
+    assert sanitizing.body({"status": {"message": written}}) == {"status": {"message": kept}}
+    event = {"metadata": {"uid": "e", "resourceVersion": "1"}, "message": written}
+    assert rows.event_row(EVENTS.decoder.decode(codec.encode(event)), now=NOW).values["message"] == kept
 
 
 def test_texts_fit_every_database() -> None:
