@@ -1,7 +1,8 @@
 """Monthly partitions: rows of a month are deleted by dropping its partition. SQLite has none.
 
 Rows of months without a partition (older than the retention, or with a date in the future) are in the partition
-`later`, which always exists, so that an insert never fails because one is missing.
+`later`, which always exists, so that an insert never fails because one is missing. PostgreSQL refuses a partition for
+rows that are there already, as after months without a recorder: that month stays there.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,6 +23,10 @@ def create_missing(connection: Connection, now: datetime | None = None) -> None:
     for table in MONTHLY:
         there = existing(connection, table)
         wanted = [month for month in months(now or datetime.now(UTC), AHEAD + 1) if partition_name(month) not in there]
+        if connection.dialect.name == "mysql":  # which cannot add one before another, made when a clock was ahead
+            wanted = [month for month in wanted if partition_name(month) > max(there, default="")]
+        else:
+            wanted = [month for month in wanted if not _has_begun(connection, table, month)]
         if wanted:
             _create(connection, table, wanted)
     connection.commit()
@@ -77,6 +82,13 @@ def partition_name(month: datetime) -> str:
 def month_of(name: str) -> datetime:
     """Return the month of a partition."""
     return datetime.strptime(f"{name}+0000", "y%Ym%m%z")
+
+
+def _has_begun(connection: Connection, table: str, month: datetime) -> bool:
+    """Return whether PostgreSQL has rows of a month in the partition `later`."""
+    limits = f"created >= '{month:%Y-%m-%d} 00:00:00+00' AND created < '{following(month):%Y-%m-%d} 00:00:00+00'"
+    query = f"SELECT 1 FROM {table}_{LATER} WHERE {limits} LIMIT 1"  # noqa: S608
+    return connection.execute(text(query)).first() is not None
 
 
 def _create(connection: Connection, table: str, wanted: Sequence[datetime]) -> None:
