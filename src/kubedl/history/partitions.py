@@ -5,6 +5,7 @@ Rows of months without a partition (older than the retention, or with a date in 
 rows that are there already, as after months without a recorder: that month stays there.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
@@ -14,6 +15,7 @@ from kubedl.history.tables import MONTHLY
 
 AHEAD = 3  # months that are created in advance
 LATER = "later"
+_MONTH = re.compile(r"y\d{4}m\d{2}")  # others are not ours
 
 
 def create_missing(connection: Connection, now: datetime | None = None) -> None:
@@ -48,7 +50,7 @@ def existing(connection: Connection, table: str) -> list[str]:
             "WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = :table AND PARTITION_NAME IS NOT NULL"
         )
         names = [str(row[0]) for row in connection.execute(text(query), {"table": table})]
-    return sorted(name for name in names if name != LATER)
+    return sorted(name for name in names if _MONTH.fullmatch(name))
 
 
 def drop(connection: Connection, table: str, name: str) -> None:

@@ -50,3 +50,9 @@ def test_a_month_that_the_database_refuses_keeps_back_no_other(connection: Any, 
     assert [name for name in ("y2026m11", "y2026m12", "y2027m01", "y2027m02") if name in " ".join(changes)] == created
     assert bool(connection.changes) == bool(created)
     assert len(connection.changes) in (0, len(MONTHLY), len(MONTHLY) * len(created))
+
+
+def test_partitions_of_an_administrator_are_left_alone() -> None:
+    """Retention would end at a name that is no month."""
+    there: Any = FakeConnection("postgresql", ["jobs_y2026m11", "jobs_archive", "jobs_later"])
+    assert partitions.existing(there, "jobs") == ["y2026m11"]

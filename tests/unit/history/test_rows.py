@@ -138,6 +138,13 @@ def test_who_made_an_object_is_what_it_says(annotations: dict[str, str], user: s
     assert (found.user, found.source) == (user, source)
 
 
+def test_an_object_is_recorded_whatever_a_client_wrote_into_its_managed_fields() -> None:
+    """Nobody hides a job, or what it costs, behind a year that Python does not have."""
+    obj = job()
+    obj["metadata"]["managedFields"].append({"manager": "first", "time": "0000-12-31T10:00:00Z"})
+    assert job_row(obj).values["client"] == "first"
+
+
 def test_events_that_quote_containers_lose_their_message() -> None:
     """A failed probe or hook prints what the program answered."""
     event = {"metadata": {"uid": "e", "resourceVersion": "1"}, "reason": "Unhealthy", "message": "canary", "count": 3}
@@ -156,10 +163,21 @@ def test_a_node_has_its_pool_and_whether_it_is_spot() -> None:
     assert (row["pool"], row["spot"], row["gpus"], row["cpu_millis"]) == ("gpu", True, 8, 96_000)
 
 
+@pytest.mark.parametrize(
+    ("version", "recorded"), [("training.kubedl.io/v1alpha1", True), ("", True), ("kubeflow.org/v1", False)]
+)
+def test_events_about_kinds_of_others_are_not_recorded(version: str, recorded: bool) -> None:
+    """Kubeflow has a PyTorchJob too."""
+    found: list[Observation] = []
+    events = EventFilter({"PyTorchJob": "training.kubedl.io"}, found.append)
+    events.offer(Involved(api_version=version, kind="PyTorchJob", uid="j"), Observation("events", "e", NOW, 1, {}))
+    assert bool(found) is recorded
+
+
 def test_events_wait_for_their_pods_in_bounded_number() -> None:
     """Those of other users' pods are never recorded."""
     recorded: list[Observation] = []
-    events = EventFilter({"PyTorchJob", "Pod"}, recorded.append)
+    events = EventFilter({"PyTorchJob": "training.kubedl.io"}, recorded.append)
 
     def offer(number: int, kind: str, about: str) -> None:
         event = Observation("events", f"event-{number}", NOW, number, {})
