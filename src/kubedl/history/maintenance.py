@@ -1,14 +1,16 @@
 """Partitions ahead of time, and retention: rows of past months are dropped with their partition.
 
-A month is dropped when none of its objects exists any more, and it has no rows of another cluster, whose retention is
-its own. Otherwise, and in SQLite, which has no partitions, rows are deleted in small transactions instead.
+A month is dropped when none of its objects exists any more, nor a job whose pods it has, because the receipt needs them,
+and if it has no rows of another cluster, whose retention is its own. Otherwise, and in SQLite, which has no partitions,
+rows are deleted in small transactions instead.
 """
 
 import asyncio
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import structlog
-from sqlalchemy import Connection, delete, select, tuple_
+from sqlalchemy import ColumnElement, Connection, delete, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from kubedl.history import partitions, tables
@@ -72,12 +74,19 @@ def _drop_months(connection: Connection, table: str, cluster: str, horizon: date
 
 
 def _has_open_rows(connection: Connection, table: str, first: datetime, end: datetime) -> bool:
-    """Return whether an object of this month still exists: its row would come back with the next list."""
+    """Return whether an object of this month still exists, whose row would come back with the next list, or its job."""
     columns = (tables.jobs if table == "job_bodies" else tables.metadata.tables[table]).c
     if "deleted" not in columns:
         return False
-    found = select(columns.uid).where(columns.created >= first, columns.created < end, columns.deleted.is_(None))
-    return connection.execute(found.limit(1)).first() is not None
+    found = [select(columns.uid).where(columns.created >= first, columns.created < end, columns.deleted.is_(None))]
+    if table == "pods":
+        theirs = select(columns.uid).where(*_of_job(columns), columns.created >= first, columns.created < end)
+        found.append(select(tables.jobs.c.uid).where(tables.jobs.c.deleted.is_(None), theirs.exists()))
+    return any(connection.execute(query.limit(1)).first() is not None for query in found)
+
+
+def _of_job(pod: Any) -> tuple[ColumnElement[bool], ...]:  # noqa: ANN401 - columns
+    return pod.cluster == tables.jobs.c.cluster, pod.job_uid == tables.jobs.c.uid
 
 
 def _has_rows_of_others(connection: Connection, table: str, cluster: str, first: datetime, end: datetime) -> bool:
@@ -93,6 +102,10 @@ def _delete_chunk(connection: Connection, table: str, cluster: str, horizon: dat
     old = old.where(found.c.cluster == cluster, found.c.created < horizon)
     if "deleted" in found.c:
         old = old.where(found.c.deleted.is_not(None))
+        if table == "pods":
+            old = old.where(
+                ~select(tables.jobs.c.uid).where(*_of_job(found.c), tables.jobs.c.deleted.is_(None)).exists()
+            )
     elif table == "job_bodies":
         job = tables.jobs.c
         same = (job.cluster == found.c.cluster, job.uid == found.c.uid, job.created == found.c.created)

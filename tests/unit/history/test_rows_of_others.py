@@ -96,6 +96,20 @@ async def test_a_cluster_deletes_no_rows_of_another(engine: AsyncEngine) -> None
             assert (await connection.execute(select(table.c.cluster))).scalars().all() == ["long"]
 
 
+async def test_pods_stay_until_their_job_has_its_receipt(engine: AsyncEngine) -> None:
+    """A job may run for longer than the retention, and what its first pods used is on its receipt."""
+    sink, identity = await sink_of(engine), uid()
+    owner = job(identity=identity)
+    await sink.write([job_row(owner), pod_row(pod(owner, phase="Failed"), deleted=True)])
+    for is_deleted in (False, True):
+        if is_deleted:
+            await sink.write([job_row(job(identity=identity, version=11), deleted=True)])
+        await Maintenance(engine, "prod", 30).once(NOW + timedelta(days=90))
+        async with engine.connect() as connection:
+            kept = (await connection.execute(select(tables.pods.c.uid))).all()
+        assert bool(kept) is not is_deleted
+
+
 async def test_a_retention_that_no_calendar_has_deletes_nothing(engine: AsyncEngine) -> None:
     """Somebody means: for ever."""
     await (await sink_of(engine)).write([job_row(job(), deleted=True)])
