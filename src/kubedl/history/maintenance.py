@@ -1,7 +1,7 @@
 """Partitions ahead of time, and retention: rows of past months are dropped with their partition.
 
-A month is dropped when none of its objects exists any more, nor a job whose pods it has, because the receipt needs them,
-and if it has no rows of another cluster, whose retention is its own. Otherwise, and in SQLite, which has no partitions,
+A month is dropped when none of its objects exists any more, nor a job whose pods it has (its receipt needs them), and
+when it has no rows of another cluster, whose retention is its own. Otherwise, and in SQLite, which has no partitions,
 rows are deleted in small transactions instead.
 """
 
