@@ -43,6 +43,16 @@ def test_its_arguments_are_those_of_the_program(helm: Helm) -> None:
         ]
 
 
+def test_the_migration_runs_where_the_recorder_may(helm: Helm) -> None:
+    """A Job that no node takes, or that a policy about labels refuses, keeps back every install and upgrade."""
+    own = {"nodeSelector": {"pool": "system"}, "tolerations": [{"operator": "Exists"}], "enableServiceLinks": False}
+    [job] = [one for one in helm.template({**HISTORY, **own, "commonLabels": {"team": "ml"}}) if one["kind"] == "Job"]
+    template = job["spec"]["template"]
+    assert {key: template["spec"][key] for key in own} == own
+    assert template["metadata"]["labels"]["team"] == "ml"
+    assert template["metadata"]["labels"]["app.kubernetes.io/component"] == "migration"
+
+
 LOGS = {"create": True, "endpoint": "https://s3.example", "bucket": "logs", "credentialsSecret": "storage"}
 
 

@@ -170,7 +170,7 @@ async def test_months_are_dropped_after_the_retention(engine: AsyncEngine, clust
     for month in (old, recent):
         async with engine.connect() as connection:
             months[month] = partitions.partition_name(month) in await connection.run_sync(partitions.existing, "pods")
-    await Maintenance(engine, 90).once(recent)
+    await Maintenance(engine, cluster, 90).once(recent)
     assert [name for name, _ in await states(engine, cluster)] == ["kept", "new"]
     async with engine.connect() as connection:
         assert (await connection.execute(select(tables.pods).where(tables.pods.c.cluster == cluster))).all() == []

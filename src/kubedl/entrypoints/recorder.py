@@ -9,7 +9,6 @@ import os
 import sys
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -119,7 +118,7 @@ def _add_run_options(run: argparse.ArgumentParser) -> None:
 
 
 async def _migrate(options: argparse.Namespace) -> None:
-    database = engine.create_engine(engine.url_from(options.database_file))
+    database = engine.create_engine(engine.url_from(options.database_file), seconds=None)
     try:
         await migrate.migrate(database)
         log.info("the schema is up to date", revision=migrate.newest_revision())
@@ -153,7 +152,8 @@ async def _record(options: argparse.Namespace) -> None:
         settings=settings,
         may_write=election.check,
     )
-    companions = [receipts.run, Maintenance(database, options.retention_days).run, *([logs.run] if logs else ())]
+    maintenance = Maintenance(database, options.cluster, options.retention_days)
+    companions = [receipts.run, maintenance.run, *([logs.run] if logs else ())]
     try:
         async with health.serve(
             options.address, dead=lambda: (), missing=recorder.unsynced, metrics=metrics.render
@@ -175,8 +175,7 @@ async def _lead(
     recorder: Recorder, election: LeaderElector, companions: Sequence[Callable[[], Coroutine[Any, Any, None]]]
 ) -> None:
     uid, transitions = election.term
-    # Without a Lease, whoever starts last writes.
-    epoch = Epoch(uid, transitions if uid else int(datetime.now(UTC).timestamp()), election.identity)
+    epoch = Epoch(uid, transitions, election.identity)
     log.info("recording", lease=uid, transitions=transitions)
     async with asyncio.TaskGroup() as group:
         group.create_task(recorder.run(epoch))

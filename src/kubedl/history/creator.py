@@ -43,8 +43,8 @@ def creator(metadata: RecordedMeta) -> Creator:
 
 def _client(entries: tuple[ManagedFields, ...]) -> str:
     """Return the oldest manager of the object itself; entries of status belong to controllers."""
-    written = [entry for entry in entries if not entry.subresource and entry.time is not None]
-    oldest = min(written, key=lambda entry: entry.time.timestamp() if entry.time else 0.0, default=None)
+    written = [entry for entry in entries if not entry.subresource and entry.time]
+    oldest = min(written, key=lambda entry: entry.time, default=None)
     return oldest.manager if oldest is not None else ""
 
 

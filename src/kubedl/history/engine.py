@@ -12,7 +12,7 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 ENVIRONMENT = "KUBEDL_HISTORY_DATABASE"
-SECONDS = 30.0  # of one statement
+SECONDS = 30.0  # of one statement, but for migrations: an index of a large table takes minutes
 CONNECT_SECONDS = 10.0
 DRIVERS = {
     "postgresql": "postgresql+asyncpg",
@@ -67,17 +67,23 @@ def parse_url(text: str) -> URL:
     family = url.get_backend_name() if "+" in url.drivername else url.drivername
     if family not in DRIVERS:
         raise DatabaseUrlError(f"{family} is none of the databases {', '.join(DRIVERS)}")
-    return url.set(drivername=DRIVERS[family])
+    url = url.set(drivername=DRIVERS[family])
+    if url.get_backend_name() == "postgresql" and (mode := url.query.get("sslmode")):  # as everybody but asyncpg says
+        url = url.difference_update_query(["sslmode"])
+        url = url.set(query={"ssl": mode, **url.query})
+    return url
 
 
-def create_engine(url: URL, *, connections: int = 4, read_only: bool = False) -> AsyncEngine:
+def create_engine(
+    url: URL, *, connections: int = 4, read_only: bool = False, seconds: float | None = SECONDS
+) -> AsyncEngine:
     """Return an engine whose connections speak UTC and give up instead of hanging; if asked, one that only reads."""
     options: dict[str, Any] = {}
     family = url.get_backend_name()
     if family == "postgresql":
         options["connect_args"] = {
             "timeout": CONNECT_SECONDS,
-            "command_timeout": SECONDS,
+            "command_timeout": seconds,
             "server_settings": {
                 "timezone": "UTC",
                 "application_name": "kubedl-reader" if read_only else "kubedl-recorder",

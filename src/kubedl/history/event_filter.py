@@ -4,7 +4,7 @@ An event may arrive before its pod. Events about unknown pods are kept for a whi
 """
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from kubedl.history.observation import Observation
 from kubedl.history.observed_pods import Involved
@@ -16,15 +16,16 @@ MOST_WAITING = 2_000
 class EventFilter:
     """Passes events on to `record`."""
 
-    def __init__(self, kinds: set[str], record: Callable[[Observation], None]) -> None:
-        self._kinds, self._record = kinds - {"Pod"}, record
+    def __init__(self, groups: Mapping[str, str], record: Callable[[Observation], None]) -> None:
+        """`groups` has the API group of each recorded kind: others have a PyTorchJob too."""
+        self._groups, self._record = groups, record
         self._pods: OrderedDict[str, None] = OrderedDict()
         self._waiting: OrderedDict[str, dict[str, Observation]] = OrderedDict()  # by the uids of pod and event
         self._number = 0  # of waiting events
 
     def offer(self, about: Involved, event: Observation) -> None:
         """Record an event, or keep it until its pod is seen, or drop it."""
-        if about.kind in self._kinds or (about.kind == "Pod" and about.uid in self._pods):
+        if self._is_recorded(about) or (about.kind == "Pod" and about.uid in self._pods):
             self._record(event)
         elif about.kind == "Pod" and about.uid:
             waiting = self._waiting.setdefault(about.uid, {})
@@ -32,6 +33,10 @@ class EventFilter:
             waiting[event.uid] = event
             while self._number > MOST_WAITING:
                 self._number -= len(self._waiting.popitem(last=False)[1])
+
+    def _is_recorded(self, about: Involved) -> bool:
+        group = self._groups.get(about.kind)
+        return group is not None and (not about.api_version or about.api_version.partition("/")[0] == group)
 
     def pod_seen(self, uid: str) -> None:
         """Record the events that waited for this pod."""

@@ -21,7 +21,7 @@ class ManagedFields(Record, frozen=True):
     """Which program wrote an object, without the fields."""
 
     manager: str = ""
-    time: datetime | None = None
+    time: str = ""  # in UTC; no datetime, because clients may write one that Python does not have
     subresource: str = ""
 
 

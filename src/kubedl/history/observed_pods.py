@@ -66,6 +66,7 @@ class RecordedPod(Record, frozen=True):
 class Involved(Record, frozen=True):
     """The object that an event is about."""
 
+    api_version: str = ""
     kind: str = ""
     name: str = ""
     uid: str = ""

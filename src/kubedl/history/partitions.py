@@ -1,9 +1,11 @@
 """Monthly partitions: rows of a month are deleted by dropping its partition. SQLite has none.
 
 Rows of months without a partition (older than the retention, or with a date in the future) are in the partition
-`later`, which always exists, so that an insert never fails because one is missing.
+`later`, which always exists, so that an insert never fails because one is missing. PostgreSQL refuses a partition for
+rows that are there already, as after months without a recorder: that month stays there.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
@@ -13,6 +15,7 @@ from kubedl.history.tables import MONTHLY
 
 AHEAD = 3  # months that are created in advance
 LATER = "later"
+_MONTH = re.compile(r"y\d{4}m\d{2}")  # others are not ours
 
 
 def create_missing(connection: Connection, now: datetime | None = None) -> None:
@@ -22,6 +25,10 @@ def create_missing(connection: Connection, now: datetime | None = None) -> None:
     for table in MONTHLY:
         there = existing(connection, table)
         wanted = [month for month in months(now or datetime.now(UTC), AHEAD + 1) if partition_name(month) not in there]
+        if connection.dialect.name == "mysql":  # which cannot add one before another, made when a clock was ahead
+            wanted = [month for month in wanted if partition_name(month) > max(there, default="")]
+        else:
+            wanted = [month for month in wanted if not _has_begun(connection, table, month)]
         if wanted:
             _create(connection, table, wanted)
     connection.commit()
@@ -43,7 +50,7 @@ def existing(connection: Connection, table: str) -> list[str]:
             "WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = :table AND PARTITION_NAME IS NOT NULL"
         )
         names = [str(row[0]) for row in connection.execute(text(query), {"table": table})]
-    return sorted(name for name in names if name != LATER)
+    return sorted(name for name in names if _MONTH.fullmatch(name))
 
 
 def drop(connection: Connection, table: str, name: str) -> None:
@@ -77,6 +84,13 @@ def partition_name(month: datetime) -> str:
 def month_of(name: str) -> datetime:
     """Return the month of a partition."""
     return datetime.strptime(f"{name}+0000", "y%Ym%m%z")
+
+
+def _has_begun(connection: Connection, table: str, month: datetime) -> bool:
+    """Return whether PostgreSQL has rows of a month in the partition `later`."""
+    limits = f"created >= '{month:%Y-%m-%d} 00:00:00+00' AND created < '{following(month):%Y-%m-%d} 00:00:00+00'"
+    query = f"SELECT 1 FROM {table}_{LATER} WHERE {limits} LIMIT 1"  # noqa: S608
+    return connection.execute(text(query)).first() is not None
 
 
 def _create(connection: Connection, table: str, wanted: Sequence[datetime]) -> None:

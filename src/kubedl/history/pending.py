@@ -48,9 +48,7 @@ class Pending:
         before = self._live.get(key) or self._last.get(key)
         if isinstance(change, Closing):
             if isinstance(before, Observation):
-                change = (
-                    replace(before, observed=before.observed).missed(change.noticed) if not before.deleted else before
-                )
+                change = before if before.deleted else before.missed(change.noticed)
             elif before is not None:
                 return
         elif isinstance(before, Observation):

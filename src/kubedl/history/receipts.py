@@ -12,15 +12,16 @@ from functools import partial
 from typing import Any
 
 import structlog
-from sqlalchemy import delete, insert, or_, select, update
+from sqlalchemy import and_, delete, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from kubedl.history.observation import Change, Observation
 from kubedl.history.price_book import NodeLabels, PriceBook, stored_price_book
+from kubedl.history.queries.jobs import pods_of
 from kubedl.history.receipt import PodUsage, Receipt, receipt
 from kubedl.history.sink import RejectedError, SinkUnavailableError
 from kubedl.history.sinks.database import transaction
-from kubedl.history.tables import USED, jobs, nodes, pods, price_books, receipt_lines, receipts
+from kubedl.history.tables import USED, jobs, nodes, price_books, receipt_lines, receipts
 from kubedl.kube import codec
 
 PAUSE = 2.0  # seconds in which changes of one job are collected
@@ -97,16 +98,15 @@ class Receipts:
         """Remember jobs that ended while no recorder wrote receipts."""
         since = self._clock() - LOOK_BACK
         has = select(receipts.c.uid).where(receipts.c.cluster == jobs.c.cluster, receipts.c.uid == jobs.c.uid)
-        query = select(jobs.c.uid).where(
-            jobs.c.cluster == self._cluster,
-            jobs.c.created >= since,
-            or_(jobs.c.finished.is_not(None), jobs.c.deleted.is_not(None)),
-            ~has.exists(),
-        )
-        async with transaction(self._engine) as connection:
-            found = (await connection.execute(query.order_by(jobs.c.created.desc()).limit(100_000))).scalars().all()
-        self._due.update(dict.fromkeys(found))
-        if found:
+        query = select(jobs.c.uid).where(jobs.c.cluster == self._cluster, ~has.exists())
+        ended = or_(jobs.c.finished.is_not(None), jobs.c.deleted.is_not(None))
+        # Older jobs that still exist are listed anyway. Two queries, because each has an index.
+        for condition in (and_(jobs.c.created >= since, ended), jobs.c.deleted >= since):
+            newest = query.where(condition).order_by(jobs.c.created.desc()).limit(100_000)
+            async with transaction(self._engine) as connection:
+                found = (await connection.execute(newest)).scalars().all()
+            self._due.update(dict.fromkeys(found))
+        if self._due:
             self._filled.set()
 
     async def _book_of(self, connection: AsyncConnection, uid: str) -> PriceBook:
@@ -127,10 +127,7 @@ class Receipts:
         return current
 
     async def _usage(self, connection: AsyncConnection, job: Any) -> list[PodUsage]:  # noqa: ANN401 - a row
-        query = select(pods).where(
-            pods.c.cluster == self._cluster, pods.c.job_uid == job.uid, pods.c.created >= job.created
-        )
-        rows = (await connection.execute(query)).all()
+        rows = (await connection.execute(pods_of(self._cluster, job))).all()
         names = sorted({row.node for row in rows if row.node})
         labels: dict[str, NodeLabels] = {}
         for start in range(0, len(names), PAGE):

@@ -67,7 +67,8 @@ class Recorder:
         self._stores = {kind.resource.name: self._store(kind) for kind in self._kinds}
         self._reflectors: dict[str, Reflector[Any]] = {}
         self._pods_listed = asyncio.Event()
-        self._events = EventFilter({kind.resource.kind for kind in self._kinds} - {"Node"}, self._add)
+        groups = {kind.resource.kind: kind.resource.group for kind in self._kinds if kind.resource.group}
+        self._events = EventFilter(groups, self._add)
         self._sinks = sinks
         self._writers = [Writer(sink, self._queue(sink), metrics, may_write=may_write) for sink in sinks]
 

@@ -89,7 +89,10 @@ def pod_row(pod: RecordedPod, *, deleted: bool, now: datetime) -> Observation:
     scheduled = conditions.get("PodScheduled")
     finished = None
     if status.phase in ENDED:
-        finished = max((end.finished_at for end in ends if end.finished_at is not None), default=None) or now
+        told = [end.finished_at for end in ends if end.finished_at is not None]
+        # Of a pod that its node refused, no container tells; not `now`, which would be later in each of its states.
+        changes = [known.last_transition_time for known in status.conditions if known.last_transition_time is not None]
+        finished = max(told) if told else min(max(changes, default=now), now)
     values: dict[str, Any] = {
         "namespace": text(pod.metadata.namespace, 63),
         "name": text(pod.metadata.name, 253),
@@ -119,7 +122,7 @@ def event_row(event: RecordedEvent, *, now: datetime) -> Observation:
     """Return the row of an event."""
     about, series = event.involved_object, event.series
     last = (series.last_observed_time if series is not None else None) or event.last_timestamp or event.event_time
-    message = "" if event.reason in QUOTING_REASONS else event.message
+    message = "" if event.reason in QUOTING_REASONS else sanitizing.message(event.message, LONGEST_MESSAGE)
     values = {
         "namespace": text(event.metadata.namespace, 63),
         "object_kind": text(about.kind, 63),
@@ -127,7 +130,7 @@ def event_row(event: RecordedEvent, *, now: datetime) -> Observation:
         "object_uid": text(about.uid, 36),
         "type": text(event.type, 16),
         "reason": text(event.reason, 128),
-        "message": text(message, LONGEST_MESSAGE),
+        "message": message,
         "reporter": text(event.reporting_component or event.source.component, 128),
         "count": _bounded((series.count if series is not None else 0) or event.count or 1),
         "last_seen": last or event.metadata.creation_timestamp or now,

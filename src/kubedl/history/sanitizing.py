@@ -1,11 +1,13 @@
 """What a database cannot store, or must not, is removed from texts: NUL, half characters, credentials in URLs."""
 
+import re
 from typing import Any
 from urllib.parse import urlsplit
 
 LONGEST_TEXT = 4096  # characters of one text in a body
 MOST_ITEMS = 256  # of one list or object in a body
 DEEPEST = 12
+_URLS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,31}://\S+")
 
 
 def text(value: str, longest: int) -> str:
@@ -28,10 +30,19 @@ def without_credentials(url: str) -> str:
     return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
 
 
+def message(value: str, longest: int = LONGEST_TEXT) -> str:
+    """Return a text without credentials in the URL that it is, or in those that it quotes, cut to a length."""
+    if "://" in value:
+        # What is cut off later need not be read, but for the end of a URL, which tells what its beginning is.
+        whole = without_credentials(value[: 2 * LONGEST_TEXT])
+        value = _URLS.sub(lambda found: without_credentials(found[0]), whole)
+    return text(value, longest)
+
+
 def body(value: Any, depth: int = 0) -> Any:  # noqa: ANN401 - JSON
     """Return a JSON document with bounded texts, lists and depth, without credentials in URLs."""
     if isinstance(value, str):
-        return text(without_credentials(value) if "://" in value else value, LONGEST_TEXT)
+        return message(value)
     if depth >= DEEPEST:
         return None
     if isinstance(value, dict):

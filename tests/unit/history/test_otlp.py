@@ -136,6 +136,14 @@ async def test_only_what_is_invalid_is_given_up(status: int, failure: type[Excep
             await sink.write([job_row(job())])
 
 
+@pytest.mark.parametrize("status", [200, 202, 204])
+async def test_what_was_taken_is_not_sent_again(status: int) -> None:
+    """Some receivers answer that they will write it soon, as OpenTelemetry's own exporters accept."""
+    async with collecting() as (collector, sink):
+        collector.status = status
+        await sink.write([job_row(job())])
+
+
 async def test_nobody_answers() -> None:
     """Asked again, too."""
     sink = OtlpLogs("prod", "http://127.0.0.1:1", {})

@@ -13,7 +13,7 @@ from kubedl.history.observed_pods import EVENTS, NODES, Involved
 from kubedl.history.resource_requests import is_gpu, of_pod
 from kubedl.kube import codec
 from kubedl.training import labels
-from tests.history.builders import NOW, decoded_pod, job, job_row, pod, pod_row
+from tests.history.builders import NOW, decoded_pod, job, job_row, moment, pod, pod_row
 
 
 def test_a_job_that_is_deleted_while_it_runs_has_an_end() -> None:
@@ -37,6 +37,20 @@ def test_the_end_of_a_pod_is_that_of_its_containers() -> None:
     """With the exit code of the one that failed."""
     row = pod_row(pod(job(), phase="Failed")).values
     assert (row["exit_code"], row["reason"], row["finished"]) == (1, "Error", NOW + timedelta(minutes=9))
+
+
+def test_the_end_of_a_pod_that_no_container_tells_stays_where_it_is() -> None:
+    """A node has refused the pod, or evicted it; it is changed and deleted days later, and costs nothing meanwhile."""
+    refused = pod(job(), phase="Failed")
+    refused["status"] = {"phase": "Failed", "reason": "OutOfcpu", "conditions": []}
+    for kind, minute in (("PodScheduled", 1), ("Ready", 2)):
+        told = {"type": kind, "status": "True", "lastTransitionTime": moment(NOW + timedelta(minutes=minute))}
+        refused["status"]["conditions"].append(told)
+    for later in (timedelta(minutes=3), timedelta(days=10)):
+        row = pod_row(refused, deleted=True, now=NOW + later).values
+        assert row["finished"] == NOW + timedelta(minutes=2)
+    refused["status"]["conditions"] = []
+    assert pod_row(refused, now=NOW + timedelta(days=1)).values["finished"] == NOW + timedelta(days=1)
 
 
 def test_labels_are_those_of_the_engine() -> None:
@@ -82,6 +96,23 @@ def test_urls_lose_their_credentials(url: str, kept: str) -> None:
     assert sanitizing.without_credentials(url) == kept
 
 
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        ("cannot clone 'https://user:secret@git.example/a': 403", "cannot clone 'https://git.example/a': 403"),
+        ("tried https://a.example and https://user:secret@b.example", "tried https://a.example and https://b.example"),
+        ("GET https://s3.example/a?X-Amz-Signature=secret failed", "GET https://s3.example/a failed"),
+        ("https://user:se cret@git.example/a", "https://git.example/a"),
+        ("no address: a@b", "no address: a@b"),
+    ],
+)
+def test_messages_lose_the_credentials_of_the_urls_that_they_quote(written: str, kept: str) -> None:
+    """In bodies and in events."""
+    assert sanitizing.body({"status": {"message": written}}) == {"status": {"message": kept}}
+    event = {"metadata": {"uid": "e", "resourceVersion": "1"}, "message": written}
+    assert rows.event_row(EVENTS.decoder.decode(codec.encode(event)), now=NOW).values["message"] == kept
+
+
 def test_texts_fit_every_database() -> None:
     """No NUL, no half characters, no depth without end."""
     assert sanitizing.text("a\0b\ud800c" + "x" * 99, 6) == "ab?cx"
@@ -107,6 +138,13 @@ def test_who_made_an_object_is_what_it_says(annotations: dict[str, str], user: s
     assert (found.user, found.source) == (user, source)
 
 
+def test_an_object_is_recorded_whatever_a_client_wrote_into_its_managed_fields() -> None:
+    """Nobody hides a job, or what it costs, behind a year that Python does not have."""
+    obj = job()
+    obj["metadata"]["managedFields"].append({"manager": "first", "time": "0000-12-31T10:00:00Z"})
+    assert job_row(obj).values["client"] == "first"
+
+
 def test_events_that_quote_containers_lose_their_message() -> None:
     """A failed probe or hook prints what the program answered."""
     event = {"metadata": {"uid": "e", "resourceVersion": "1"}, "reason": "Unhealthy", "message": "canary", "count": 3}
@@ -125,10 +163,21 @@ def test_a_node_has_its_pool_and_whether_it_is_spot() -> None:
     assert (row["pool"], row["spot"], row["gpus"], row["cpu_millis"]) == ("gpu", True, 8, 96_000)
 
 
+@pytest.mark.parametrize(
+    ("version", "recorded"), [("training.kubedl.io/v1alpha1", True), ("", True), ("kubeflow.org/v1", False)]
+)
+def test_events_about_kinds_of_others_are_not_recorded(version: str, recorded: bool) -> None:
+    """Kubeflow has a PyTorchJob too."""
+    found: list[Observation] = []
+    events = EventFilter({"PyTorchJob": "training.kubedl.io"}, found.append)
+    events.offer(Involved(api_version=version, kind="PyTorchJob", uid="j"), Observation("events", "e", NOW, 1, {}))
+    assert bool(found) is recorded
+
+
 def test_events_wait_for_their_pods_in_bounded_number() -> None:
     """Those of other users' pods are never recorded."""
     recorded: list[Observation] = []
-    events = EventFilter({"PyTorchJob", "Pod"}, recorded.append)
+    events = EventFilter({"PyTorchJob": "training.kubedl.io"}, recorded.append)
 
     def offer(number: int, kind: str, about: str) -> None:
         event = Observation("events", f"event-{number}", NOW, number, {})

@@ -9,12 +9,19 @@ from urllib.parse import urlsplit
 import aiohttp
 from yarl import URL
 
-from kubedl.history.logs.bucket_settings import BucketError, BucketSettings, BucketSettingsError, complaint
+from kubedl.history.logs.bucket_settings import (
+    BucketError,
+    BucketSettings,
+    BucketSettingsError,
+    ObjectRefusedError,
+    complaint,
+)
 from kubedl.history.logs.signature import Credentials, encode_path, sign
 from kubedl.kube.tls import client_context
 
 PATIENCE = aiohttp.ClientTimeout(total=120.0, connect=10.0)
 LONGEST_ANSWER = 4096
+ABOUT_OBJECTS = ("EntityTooLarge", "KeyTooLong", "MetadataTooLarge")  # beginnings of complaints; the others may pass
 
 
 class Bucket:
@@ -31,7 +38,7 @@ class Bucket:
         self._session: aiohttp.ClientSession | None = None
 
     async def put(self, key: str, body: bytes, headers: Mapping[str, str]) -> None:
-        """Write an object; one with the same key is replaced. Raises BucketError."""
+        """Write an object; one with the same key is replaced. Raises ObjectRefusedError, or BucketError."""
         if self._session is None:
             self._session = aiohttp.ClientSession(timeout=PATIENCE, trust_env=True)
         path = encode_path(f"/{self.settings.bucket}/{key}")
@@ -54,7 +61,9 @@ class Bucket:
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise BucketError(f"{type(error).__name__}: {error}") from error
         if response.status != 200:
-            raise BucketError(f"the storage answers {response.status}: {complaint(answer)}")
+            told = complaint(answer)
+            refused = response.status == 413 or told.startswith(ABOUT_OBJECTS)
+            raise (ObjectRefusedError if refused else BucketError)(f"the storage answers {response.status}: {told}")
 
     async def close(self) -> None:
         """Close the connections."""

@@ -17,6 +17,10 @@ class BucketError(Exception):
     """The storage did not accept, or return, an object; the message says why. It may do so later."""
 
 
+class ObjectRefusedError(BucketError):
+    """The storage, or a proxy before it, will never accept this object, and may accept all others."""
+
+
 class BucketSettingsError(Exception):
     """The settings of the storage are missing or invalid. The message does not repeat credentials."""
 

@@ -28,7 +28,9 @@ class ContainerRun:
 
     def key(self, prefix: str, cluster: str) -> str:
         """Return the key of its log: the same after every start of the recorder, and another for every run."""
-        names = (cluster, self.pod.namespace, self.kind, self.job, self.job_uid, self.pod.name, self.uid)
+        # Whoever makes a pod may name any owner, and a storage refuses keys of more than 1024 bytes for ever.
+        kind, job_uid = self.kind[:63], self.job_uid[:36]
+        names = (cluster, self.pod.namespace, kind, self.job, job_uid, self.pod.name, self.uid)
         place = "/".join(_safe(name) for name in names)
         head = f"{prefix.strip('/')}/" if prefix.strip("/") else ""
         return f"{head}{place}/{_safe(self.container)}-{self.restart}.log.gz"

@@ -14,7 +14,7 @@ from typing import Protocol
 
 import structlog
 
-from kubedl.history.logs.bucket_settings import BucketError
+from kubedl.history.logs.bucket_settings import BucketError, ObjectRefusedError
 from kubedl.history.logs.container_run import ContainerRun
 from kubedl.history.logs.log_metrics import LogMetrics
 from kubedl.history.logs.log_reader import Log, LogGoneError, LogUnreadableError
@@ -136,8 +136,9 @@ class LogArchive:
             if read is not None:
                 body = await asyncio.to_thread(gzip.compress, read.marked(), mtime=0)
                 location = await self._store(run, body, cut=read.cut)
-                self._remember(run, StoredLog(location, run.restart, read.cut))
-                self._metrics.ended("cut" if read.cut else "whole", len(body))
+                if location is not None:
+                    self._remember(run, StoredLog(location, run.restart, read.cut))
+                    self._metrics.ended("cut" if read.cut else "whole", len(body))
         self._done[run.uid] = run.restart
         if len(self._done) > MOST_DONE:  # those of pods that were deleted meanwhile would stay
             self._done.popitem(last=False)
@@ -162,12 +163,16 @@ class LogArchive:
         self._metrics.ended("failed")
         return None
 
-    async def _store(self, run: ContainerRun, body: bytes, *, cut: bool) -> str:
-        """Write a log, however long the bucket is down: the next ones would fail as well."""
+    async def _store(self, run: ContainerRun, body: bytes, *, cut: bool) -> str | None:
+        """Write a log, however long the bucket is down: the next ones would fail as well. None: only this one does."""
         while True:
             self._may_write()
             try:
                 location = await self._storage.store(run, body, cut=cut)
+            except ObjectRefusedError as error:
+                self._metrics.ended("failed")
+                log.warning("the storage refuses a log", pod=str(run.pod), bytes=len(body), error=str(error))
+                return None
             except BucketError as error:
                 self._metrics.failed()
                 log.warning("cannot store a log", pod=str(run.pod), error=str(error), waiting=len(self._waiting))

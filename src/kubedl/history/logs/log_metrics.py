@@ -14,7 +14,7 @@ class LogMetrics:
         self._logs = Counter(
             "kubedl_recorder_logs",
             "Logs of ended containers: stored whole, stored with the beginning cut, gone before they were read, failed "
-            "to be read, dropped because too many were waiting",
+            "to be read or refused by the storage, dropped because too many were waiting",
             ("outcome",),
             registry=registry,
         )

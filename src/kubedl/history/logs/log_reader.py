@@ -91,7 +91,10 @@ class LogReader:
         selector = {"fieldSelector": f"metadata.name={run.pod.name}"}
         page = await self._client.page(PODS, run.pod.namespace, selector)
         for item in page.items or ():
-            pod = codec.decode(item, RecordedPod)
+            try:
+                pod = codec.decode(item, RecordedPod)
+            except codec.UNREADABLE as error:
+                raise LogUnreadableError(f"the pod cannot be decoded: {error}") from error
             if pod.metadata.uid == run.uid:
                 return pod
         raise LogGoneError("the pod is gone")

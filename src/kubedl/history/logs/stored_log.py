@@ -23,6 +23,7 @@ from kubedl.kube.tls import client_context
 
 PATIENCE = 30.0  # seconds
 LONGEST_ANSWER = 4096
+BROKEN_OFF = "the log ends in the middle: the storage closed the connection"
 PART = 64 * 1024
 SHORTEST_TIME = len("2026-11-18T00:00:00Z")
 
@@ -62,6 +63,8 @@ def read_object(settings: BucketSettings, key: str, credentials: Credentials, mo
         body = response.read(most + 1)
         if len(body) > most:
             raise BucketError(f"the log has more than {most} bytes")
+        if response.length:  # which http.client tells nobody who reads a number of bytes
+            raise BucketError(BROKEN_OFF)
         return StoredObject(body, _is_timed(response), _started(response))
 
 
@@ -132,5 +135,6 @@ def _lines(response: http.client.HTTPResponse) -> Iterator[str]:
                 rest = b""
     rest += unpacker.flush()
     if not unpacker.eof:
-        raise BucketError("the log ends in the middle: the storage closed the connection")
-    yield from (line.decode(errors="replace") for line in rest.splitlines())
+        raise BucketError(BROKEN_OFF)
+    if rest:
+        yield from (line.decode(errors="replace") for line in rest.removesuffix(b"\n").split(b"\n"))

@@ -31,8 +31,8 @@ class Cursor(NamedTuple):
                 raise InvalidCursorError("too long for a cursor")
             created, _, uid = base64.urlsafe_b64decode(text.encode()).decode().partition(" ")
             moment = datetime.fromisoformat(created)
-            if moment.tzinfo is None or not uid:
+            if moment.tzinfo is None or not uid.isprintable() or not uid:
                 raise InvalidCursorError("not a cursor")
-        except (ValueError, binascii.Error) as error:
+            return cls(moment.astimezone(UTC), uid)
+        except (ValueError, OverflowError, binascii.Error) as error:  # the first hours of the year 1 may be before it
             raise InvalidCursorError("not a cursor of this list") from error
-        return cls(moment, uid)

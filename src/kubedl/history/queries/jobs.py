@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 import msgspec
@@ -19,6 +19,7 @@ FEW_NAMESPACES = 20
 SCANNED = 2_000  # rows that one page of a text search looks at
 MOST_PODS, MOST_EVENTS = 1000, 500
 LONGEST_TEXT = 253
+SKEW = timedelta(minutes=1)  # between the clocks of two API servers
 
 AnswerT = TypeVar("AnswerT", bound=Answer)
 
@@ -110,6 +111,20 @@ async def find_job(
     return await get_job(connection, cluster, page.jobs[0].uid) if page.jobs else None
 
 
+def pods_of(cluster: str, job: Any) -> Select[Any]:  # noqa: ANN401 - a row, or a JobSummary
+    """Return the query of a job's pods, oldest first.
+
+    A user can write any owner into a pod, so one of another namespace does not count.
+    """
+    query = select(pods).where(
+        pods.c.cluster == cluster,
+        pods.c.job_uid == job.uid,
+        pods.c.namespace == job.namespace,
+        pods.c.created >= job.created - SKEW,  # older partitions are not read
+    )
+    return query.order_by(pods.c.created, pods.c.uid)
+
+
 def answers(rows: Iterable[Any], kind: type[AnswerT]) -> tuple[AnswerT, ...]:
     """Return rows as answers, by the names of their fields."""
     names = [field.name for field in msgspec.structs.fields(kind)]
@@ -162,17 +177,17 @@ async def _search(connection: AsyncConnection, candidates: Select[Any], text: st
 
 
 async def _pods(connection: AsyncConnection, cluster: str, job: JobSummary) -> tuple[PodRecord, ...]:
-    # Pods are younger than their job, so older partitions are not read.
-    query = select(pods).where(pods.c.cluster == cluster, pods.c.job_uid == job.uid, pods.c.created >= job.created)
-    ordered = query.order_by(pods.c.created, pods.c.uid).limit(MOST_PODS)
-    return answers((await connection.execute(ordered)).all(), PodRecord)
+    return answers((await connection.execute(pods_of(cluster, job).limit(MOST_PODS))).all(), PodRecord)
 
 
 async def _events(
     connection: AsyncConnection, cluster: str, job: JobSummary, of_pods: list[str]
 ) -> tuple[EventRecord, ...]:
     query = select(events).where(
-        events.c.cluster == cluster, events.c.object_uid.in_([job.uid, *of_pods]), events.c.created >= job.created
+        events.c.cluster == cluster,
+        events.c.object_uid.in_([job.uid, *of_pods]),
+        events.c.namespace == job.namespace,
+        events.c.created >= job.created - SKEW,
     )
     ordered = query.order_by(events.c.created.desc(), events.c.uid).limit(MOST_EVENTS)
     return answers((await connection.execute(ordered)).all(), EventRecord)

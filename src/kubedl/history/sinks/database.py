@@ -116,7 +116,8 @@ class DatabaseSink:
                 insert(tables.recorders).values(cluster=self._cluster, scope=self._scope, epoch=number, **values)
             )
             return number
-        if known.lease_uid == epoch.lease_uid and known.lease_transitions > epoch.transitions:
+        # Without a Lease, whoever starts last writes.
+        if epoch.lease_uid and known.lease_uid == epoch.lease_uid and known.lease_transitions > epoch.transitions:
             raise FencedError(f"{known.holder} has taken over the lease of {self._cluster} since")
         number = int(known.epoch) + 1
         await connection.execute(update(tables.recorders).where(*ours).values(epoch=number, **values))

@@ -90,7 +90,7 @@ class OtlpLogs:
             raise SinkUnavailableError(f"{type(error).__name__}: {error}") from error
         if response.status in INVALID:
             raise RejectedError(f"{response.status}: {_message(answer)}")
-        if response.status != 200:
+        if response.status // 100 != 2:
             raise SinkUnavailableError(f"the collector answers {response.status}: {_message(answer)}")
         _tell_partial_success(answer)
 

@@ -73,6 +73,20 @@ def test_the_key_names_the_run_and_nothing_else() -> None:
     assert run.key("", "../prod/x").startswith("_prod_x/team-a/")
 
 
+def test_no_owner_makes_a_key_that_a_storage_refuses() -> None:
+    """S3 has 1024 bytes, and a log that is refused for ever would keep back all others."""
+    owner = job("n" * 253, identity="u" * 999)
+    owner["metadata"]["namespace"] = "n" * 63
+    made = pod(owner, identity="00000000-0000-4000-8000-000000000000")
+    made["metadata"]["name"] = "p" * 253
+    made["metadata"]["ownerReferences"][0]["kind"] = "K" * 999
+    made["spec"]["containers"][0]["name"] = "c" * 63
+    made["spec"]["restartPolicy"] = "Never"
+    made["status"]["containerStatuses"] = [{"name": "c" * 63, "state": ENDED, "restartCount": 2**31 - 1}]
+    [run] = ended_runs(decoded_pod(made), NAMES)
+    assert len(run.key("x" * 128, "c" * 63)) <= 1024
+
+
 def test_an_unknown_kind_has_its_first_container() -> None:
     """Those of other packages too."""
     [run] = ended_runs(finished(state=ENDED), {})

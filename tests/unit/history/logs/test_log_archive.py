@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 from prometheus_client import CollectorRegistry
 
-from kubedl.history.logs.bucket_settings import BucketError
+from kubedl.history.logs.bucket_settings import BucketError, ObjectRefusedError
 from kubedl.history.logs.container_run import ContainerRun
 from kubedl.history.logs.log_archive import LogArchive, StoredLog
 from kubedl.history.logs.log_metrics import LogMetrics
@@ -31,6 +31,7 @@ class World:
 
     def __init__(self) -> None:
         self.gone: set[str] = set()
+        self.too_large: set[str] = set()
         self.unreadable = 0
         self.bucket_down = self.database_down = self.no_rows = False
         self.objects: dict[str, bytes] = {}
@@ -50,6 +51,8 @@ class World:
         await asyncio.sleep(0.1)
         if self.bucket_down:
             raise BucketError("down")
+        if run.uid in self.too_large:
+            raise ObjectRefusedError("too large")
         self.uploads += 1
         key = run.key("", "prod")
         self.objects[key] = body
@@ -130,6 +133,17 @@ async def test_a_new_recorder_repeats_only_what_was_not_recorded() -> None:
             archive.observed(uid, [run(uid)], deleted=False)
         await asyncio.sleep(10)
     assert (world.uploads, len(world.objects), sorted(world.rows)) == (3, 2, ["a", "b"])
+
+
+async def test_a_log_that_the_storage_refuses_keeps_back_no_other() -> None:
+    """As many as there are workers would stop the archive."""
+    world = World()
+    world.too_large = {"a", "b"}
+    async with archiving(world) as (archive, registry):
+        for uid in "abc":
+            archive.observed(uid, [run(uid)], deleted=False)
+        await asyncio.sleep(60)
+        assert (sorted(world.rows), count(registry, "failed")) == (["c"], 2)
 
 
 async def test_a_database_that_is_down_delays_no_log() -> None:

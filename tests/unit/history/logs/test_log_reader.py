@@ -125,6 +125,14 @@ async def test_a_pod_of_the_same_name_is_another() -> None:
         await reader(kubelet).read(run)
 
 
+async def test_a_pod_that_cannot_be_decoded_ends_nothing() -> None:
+    """Its log is tried again, and given up at last, as that of a node that does not answer."""
+    kubelet = Kubelet()
+    run, kubelet.pod["status"]["startTime"] = kubelet.run, "0000-12-31T10:00:00Z"
+    with pytest.raises(LogUnreadableError):
+        await reader(kubelet).read(run)
+
+
 async def test_the_kubelets_excuse_is_no_log() -> None:
     """It comes with status 200."""
     kubelet = Kubelet()

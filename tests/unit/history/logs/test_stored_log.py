@@ -28,6 +28,7 @@ class Storage(HTTPServer):
     asked: list[dict[str, str]]
     timed: bool = False
     started: str = ""
+    promised: int = 0  # bytes, with which it does not come
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -44,6 +45,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(TIMED, "true")
         if self.server.started:
             self.send_header(STARTED, self.server.started)
+        if self.server.promised:
+            self.send_header("Content-Length", str(self.server.promised))
         self.end_headers()
         self.wfile.write(body if body is not None else b"<Code>NoSuchKey</Code><Message>gone</Message>")
 
@@ -77,8 +80,9 @@ def test_every_line_comes_back(storage: Storage, lines: list[str]) -> None:
 
 
 def test_a_line_without_an_end(storage: Storage) -> None:
-    storage.objects["/logs/a/b.log.gz"] = gzip.compress(b"one\ntwo")
-    assert _read(storage) == ["one", "two"]
+    """A bar of progress is one line, wherever its program was killed."""
+    storage.objects["/logs/a/b.log.gz"] = gzip.compress(b"one\ntwo\r20%\r30%")
+    assert _read(storage) == ["one", "two\r20%\r30%"]
 
 
 def test_times_of_lines_are_not_printed(storage: Storage) -> None:
@@ -114,6 +118,14 @@ def test_an_object_says_when_its_container_started(storage: Storage, said: str, 
     storage.objects["/logs/a"], storage.started = gzip.compress(b"one\n"), said
     settings = BucketSettings(f"http://127.0.0.1:{storage.server_port}", "logs")
     assert read_object(settings, "a", KEY, 100).started == started
+
+
+def test_an_object_of_which_a_part_comes_is_none(storage: Storage) -> None:
+    """It would be shown, and kept, as the whole log."""
+    storage.objects["/logs/a"], storage.promised = gzip.compress(b"one\n" * 1000), 100
+    settings = BucketSettings(f"http://127.0.0.1:{storage.server_port}", "logs")
+    with pytest.raises(BucketError, match="ends in the middle"):
+        read_object(settings, "a", KEY, 1000)
 
 
 def test_what_is_gone_or_broken(storage: Storage) -> None:
