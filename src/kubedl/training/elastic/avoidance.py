@@ -14,13 +14,15 @@ def avoid(pod: dict[str, Any], nodes: Iterable[str]) -> None:
     spec = pod["spec"]
     if spec.get("nodeName"):
         return
-    # A field takes one value, and the fields of a term must all hold; of several terms one suffices.
+    # A field takes one value, and the fields of a term must all hold; of several terms one suffices. An empty term of a
+    # template holds nowhere, so it stays empty.
     away = [{"key": "metadata.name", "operator": "NotIn", "values": [node]} for node in sorted(nodes)]
     affinity = dict(spec.get("affinity") or {})
     of_nodes = dict(affinity.get("nodeAffinity") or {})
     required = dict(of_nodes.get(REQUIRED) or {})
-    terms = required.get("nodeSelectorTerms") or [{}]
+    terms = required.get("nodeSelectorTerms")
     required["nodeSelectorTerms"] = [
-        {**term, "matchFields": [*(term.get("matchFields") or ()), *away]} for term in terms
-    ]
+        {**term, "matchFields": [*(term.get("matchFields") or ()), *away]} if any(term.values()) else term
+        for term in terms or ()
+    ] or [{"matchFields": away}]
     spec["affinity"] = {**affinity, "nodeAffinity": {**of_nodes, REQUIRED: required}}

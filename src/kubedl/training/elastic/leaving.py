@@ -8,7 +8,7 @@ from kubedl.api.elastic import ElasticStatus, Reclaim
 from kubedl.kube.types.core import Pod
 from kubedl.training import replica_status
 from kubedl.training.elastic.notices import Notice
-from kubedl.training.elastic.resizing import has_success
+from kubedl.training.elastic.resizing import has_success, known_size
 from kubedl.training.job import Job, Replica
 from kubedl.training.kind import Kind
 from kubedl.training.observed import Observed, ObservedReplica
@@ -60,16 +60,17 @@ def hold_until_saved(kind: Kind, job: Job, pods: tuple[Pod, ...], deleted: tuple
     known = status.elastic
     if known is None or status.start_time is None or job.spec.suspend or not is_asked_for(job):
         return
-    if role not in job or not _leave_for(kind, job, job.count(role), known.size):
+    size = known_size(job)
+    if role not in job or not _leave_for(kind, job, job.count(role), size):
         return
     first = 0 if kind.restarts_to_resize(job) else job.count(role)
-    removed = {job.pod_name(Replica(role, index)) for index in range(first, known.size)}
+    removed = {job.pod_name(Replica(role, index)) for index in range(first, size)}
     trained = any(pod.metadata.name in removed and replica_status.is_running(pod) for pod in pods)
     is_judged = any(one.source == RESIZE and one.phase in ("Confirmed", "Unsaved") for one in known.reclaims)
     leader = job.pod_name(job.leader)
     trains = any(pod.metadata.name == leader and replica_status.is_running(pod) for pod in pods)
     if trains and trained and not is_judged and not has_success(job, (*pods, *deleted)):
-        job.keep(role, known.size)
+        job.keep(role, size)
 
 
 def _leave_for(kind: Kind, job: Job, asked: int, size: int) -> bool:

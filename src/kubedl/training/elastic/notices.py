@@ -95,7 +95,9 @@ def _source(word: str) -> Source:
     is_condition = named.startswith(CONDITION_PREFIX)
     key = named.removeprefix(CONDITION_PREFIX)
     is_number = seconds.isascii() and seconds.isdecimal() and len(seconds) < 6 and 0 < int(seconds) <= LONGEST_WINDOW
-    if not key or len(key) > LONGEST_KEY or not key.isprintable() or " " in key or (has_window and not is_number):
+    # With a value or an effect, as kubectl writes taints, no taint would ever be found.
+    is_key = 0 < len(key) <= LONGEST_KEY and key.isprintable() and not {" ", ":"} & set(key)
+    if not is_key or (has_window and not is_number):
         raise ValueError(f"{word!r} is not the key of a taint, or condition:TYPE, with =SECONDS up to {LONGEST_WINDOW}")
     return Source(key, is_condition, timedelta(seconds=int(seconds)) if has_window else None)
 

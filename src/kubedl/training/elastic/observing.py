@@ -4,11 +4,9 @@ from msgspec.structs import replace
 
 from kubedl.training.elastic import ledger as books
 from kubedl.training.elastic.membership import Present
-from kubedl.training.elastic.pace import p95, pace
+from kubedl.training.elastic.pace import measured_pace, p95, pace
 from kubedl.training.elastic.status import RECENT, ElasticStatus, ReclaimEnd, Seen
 from kubedl.training.elastic.terms import Situation, Terms
-
-ENOUGH = 600  # seconds of training from which on the measured pace is believed
 
 
 def after_what_happened(terms: Terms, status: ElasticStatus, seen: Seen) -> ElasticStatus:
@@ -54,17 +52,10 @@ def situation(terms: Terms, status: ElasticStatus, seen: Seen, there: Present) -
         on_demand_ready_at=max((pod.begin + cold for pod in there.starting if not pod.spot), default=seen.now),
         cold_start=cold,
         checkpoint=p95(status.checkpoints),
-        measured_pace=measured_pace(status),
+        measured_pace=measured_pace(status.gained, status.trained),
         notices_trusted=all(end is ReclaimEnd.CONFIRMED for end in status.reclaims),
         waiting_since=status.waiting_since,
     )
-
-
-def measured_pace(status: ElasticStatus) -> float:
-    """Return the pace of what was promised; more than that is not counted on."""
-    if status.trained < ENOUGH:
-        return 1.0
-    return min(1.0, max(round(status.gained / status.trained, 3), 0.001))
 
 
 def _expected(terms: Terms, status: ElasticStatus, now: int) -> float:
@@ -114,8 +105,9 @@ def _without_lost_members(terms: Terms, status: ElasticStatus, seen: Seen) -> El
         ledger = books.saved_members(ledger, status.members, seen.now - status.requested_at)
     if status.changing_since is not None:
         ledger = books.changed_members(ledger, status.members, seen.now - status.changing_since)
-    speed = pace(len(status.members), terms.size) * measured_pace(status)
-    reached = status.progress + _expected(terms, status, seen.now) * measured_pace(status)
+    measured = measured_pace(status.gained, status.trained)
+    speed = pace(len(status.members), terms.size) * measured
+    reached = status.progress + _expected(terms, status, seen.now) * measured
     ledger = books.took_back(ledger, status.members, max(reached - seen.durable, 0.0), speed)
     announced = status.requested_at is not None
     members = left if len(left) >= terms.min_size else ()

@@ -5,6 +5,9 @@ from collections.abc import Sequence
 
 from kubedl.training.elastic.terms import Terms
 
+ENOUGH = 600  # seconds of training from which on the measured pace is believed
+SLOWEST = 0.001
+
 
 def pace(members: int, size: int, measured: Sequence[tuple[int, float]] = ()) -> float:
     """Return the pace of so many members: as measured, else in proportion to the next larger size that is known.
@@ -44,3 +47,10 @@ def p95(samples: Sequence[int]) -> int:
     if not samples:
         return 0
     return sorted(samples)[math.ceil(0.95 * len(samples)) - 1]
+
+
+def measured_pace(gained: float, trained: float) -> float:
+    """Return the pace of what the work promises, by the progress in a time of training; more is not counted on."""
+    if trained < ENOUGH:
+        return 1.0
+    return min(1.0, max(round(gained / trained, 3), SLOWEST))

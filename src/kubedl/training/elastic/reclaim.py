@@ -12,6 +12,7 @@ from kubedl.api.elastic import MOST_RECLAIMS, ElasticStatus, Reclaim
 from kubedl.training import replica_status, restarts
 from kubedl.training.elastic import reclaim_records as records
 from kubedl.training.elastic.leaving import (
+    RESIZE,
     Key,
     Subject,
     checkpoint_timeout,
@@ -140,6 +141,8 @@ def _step(
     )
     if subject is not None:
         record = records.renewed(record, subject.notice.source, _taken_at(observed, record, subject))
+        if key_of(record) == (RESIZE, "") and subject.replicas:
+            record = _with_replicas(observed, record, subject)  # the user may ask for yet another size meanwhile
     after = records.step(record, scene)
     if after.phase == "Left" != record.phase and subject is not None and subject.pods_leave:
         return _with_replicas(observed, after, subject)  # others may have come to the node since the notice was seen

@@ -25,20 +25,27 @@ RENDEZVOUS_CLOSED = "RendezvousClosed"
 CLOSED = "RendezvousClosedError"  # how torchrun ends if a leaving agent closed the rendezvous for all
 
 
+def known_size(job: Job) -> int:
+    """Return the size that an elastic job was last given, within its bounds: somebody may have edited the status."""
+    known = job.resource.status.elastic
+    return min(max(known.size, 0), job.spec.elastic.max_replicas) if known is not None else 0
+
+
 def hold_size(kind: Kind, job: Job, pods: tuple[Pod, ...]) -> None:
     """Let a job not grow once a replica has succeeded: the others have done their work, and nobody would join them.
 
     Where all would restart it does not shrink either. `pods` are all pods of the job, also deleted ones.
     """
     status, role = job.resource.status, kind.elastic_role
-    if job.spec.elastic is None or role not in job.roles or status.elastic is None or not status.elastic.size:
+    if job.spec.elastic is None or role not in job.roles:
         return
-    if not has_success(job, pods):
+    size = known_size(job)
+    if not size or not has_success(job, pods):
         return
     if kind.restarts_to_resize(job) and status.start_time is not None and not job.spec.suspend:
-        job.keep(role, status.elastic.size)
+        job.keep(role, size)
     else:
-        job.limit(role, status.elastic.size)
+        job.limit(role, size)
 
 
 def has_success(job: Job, pods: tuple[Pod, ...]) -> bool:

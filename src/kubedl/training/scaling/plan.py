@@ -165,7 +165,7 @@ def _not_running(scaler: Scaler, target: Target) -> list[str]:
 def _still_there(scaler: Scaler, target: Target) -> list[str]:
     """Return the pods that are there, or may be: the engine has not seen the new size yet."""
     elastic = target.job.resource.status.elastic
-    has_pods = not (target.is_finished or target.job.spec.suspend)
+    has_pods = not (target.is_finished or target.is_suspended)
     if has_pods and (elastic is None or elastic.size > scaler.sizes[1]):
         return list(scaler.pods)
     there = {pod.metadata.name for pod in target.pods}

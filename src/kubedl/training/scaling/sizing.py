@@ -40,6 +40,12 @@ class Target:
         """Return whether the job has succeeded or failed."""
         return is_finished(self.job.resource.status.conditions)
 
+    @property
+    def is_suspended(self) -> bool:
+        """Return whether its user has suspended it, or the end of its patience, of which the spec says nothing."""
+        spot = self.job.resource.status.spot
+        return self.job.spec.suspend or (spot is not None and spot.suspended is not None)
+
     def names(self, first: int, last: int) -> tuple[str, ...]:
         """Return the names of the pods with the indexes from `first` to before `last`."""
         return tuple(self.job.pod_name(Replica(self.kind.elastic_role, index)) for index in range(first, last))
@@ -91,7 +97,7 @@ def _obstacle(target: Target) -> Failure | None:
     role, spec = target.kind.elastic_role, target.job.spec
     if target.is_finished:
         return Failure("JobFinished", f"{target} has ended")
-    if spec.suspend:
+    if target.is_suspended:
         return Failure("JobSuspended", f"{target} is suspended and has no pods; edit its replicas instead")
     if spec.elastic is None:
         return Failure("NotElastic", f"{target} has no spec.elastic any more")

@@ -89,13 +89,17 @@ def place(
 
 
 def try_others(
-    assigned: Assigned, seen: Sequence[Placed], pools: Pools, now: datetime
+    assigned: Assigned, known: Sequence[str | None], seen: Sequence[Placed], pools: Pools, now: datetime
 ) -> tuple[Assigned, datetime | None]:
-    """Send replicas that found no node for long to the next pool of the same sort; returns when to look again, too."""
+    """Send replicas that found no node for long to the next pool of the same sort; returns when to look again, too.
+
+    `known` are the pools of before: one that has just got another pool has not waited there yet.
+    """
     new, looks = list(assigned), list[datetime]()
     for rank, one in enumerate(seen):
         following = pools.following(assigned[rank])
-        if one.state is not State.WAITING or one.since is None or following == assigned[rank]:
+        has_another = following != assigned[rank] == known[rank]
+        if one.state is not State.WAITING or one.since is None or not has_another:
             continue
         due = later(one.since, PATIENCE)
         if due <= now:

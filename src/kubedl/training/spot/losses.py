@@ -1,4 +1,4 @@
-"""How often replicas of a job were lost. A change of pools is a new attempt too, and no loss. Pure."""
+"""How often replicas of a job were lost. To be resized, or to leave a node, is a new attempt too, and no loss. Pure."""
 
 from kubedl.api.elastic import ElasticStatus
 from kubedl.api.training import JobStatus
@@ -13,7 +13,7 @@ def replaced(status: JobStatus) -> int:
 
 def counted(job: Job, status: JobStatus, attempts: int) -> int:
     """Return how many of so many attempts count for the pause before the next one."""
-    if job.spec.spot is None:
+    if job.spec.elastic is None and job.spec.spot is None:
         return attempts
     records = (status.elastic or ElasticStatus()).reclaims
     evictions = sum(one.source == DISRUPTED and one.left_at is not None for one in records)

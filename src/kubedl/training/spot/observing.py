@@ -13,14 +13,13 @@ from kubedl.api.elastic import ElasticStatus, Reclaim
 from kubedl.api.spot import SpotProgress
 from kubedl.kube.types.core import Pod
 from kubedl.training import replica_status
-from kubedl.training.elastic.pace import p95
+from kubedl.training.elastic.pace import measured_pace, p95
 from kubedl.training.elastic.terms import Situation as Seen
 from kubedl.training.elastic.terms import Terms
 from kubedl.training.observed import Observed, ObservedReplica
 from kubedl.training.policies.clean_pod_policy import ENDED
 from kubedl.training.spot.assignment import TO_COME, Assigned, Placed, State
 from kubedl.training.spot.pools import Pools, pool_of
-from kubedl.training.spot.progress import measured_pace
 from kubedl.training.spot.terms import seconds_of, smallest_size
 
 IDLE = (State.ABSENT, State.WAITING)
@@ -131,7 +130,7 @@ def situation(terms: Terms, scene: Scene, assigned: Assigned, pools: Pools, memo
         on_demand_starting=coming.count(True),
         on_demand_ready_at=at + terms.cold_start,
         checkpoint=p95([_took(record) for record in memory.elastic.reclaims if record.confirmed_at is not None]),
-        measured_pace=measured_pace(progress),
+        measured_pace=measured_pace(progress.gained, progress.trained),
         notices_trusted=progress.untrusted_since is None and (not left or left[-1].confirmed_at is not None),
         waiting_since=at - memory.waited if memory.waited is not None else None,
     )

@@ -185,7 +185,7 @@ def _assigned(builder: PlanBuilder, status: SpotStatus, seen: Scene, pools: Pool
         choice = msgspec.structs.replace(choice, may_move=False)
     placed = assignment.place(assigned, seen.placed, choice, pools, min_size=seen.min_size, least=least)
     moving = [rank for rank, name in enumerate(placed) if name != assigned[rank]]
-    placed, again = assignment.try_others(placed, seen.placed, pools, now)
+    placed, again = assignment.try_others(placed, known, seen.placed, pools, now)
     builder.wake(again)
     if any(seen.placed[rank].state is State.TRAINING for rank in moving):
         status = msgspec.structs.replace(status, moved_at=now)

@@ -14,9 +14,7 @@ from kubedl.api.spot import SpotProgress
 from kubedl.schema.structural import MAX_INT32
 from kubedl.training.elastic.pace import pace
 
-ENOUGH = 600  # seconds of training from which on the measured pace is believed
 SILENT = timedelta(seconds=120)  # without a report, while the job trains: its progress is unknown
-SLOWEST = 0.001
 SHARE = 100  # progress is written when it has grown by this part of the work
 
 MOST_STEPS = 10**15
@@ -97,13 +95,6 @@ def lost(known: SpotProgress, now: datetime) -> SpotProgress:
 def paused(known: SpotProgress) -> SpotProgress:
     """Return the progress after the replicas that take part have changed: the pace is measured anew from there."""
     return known if known.measured_at is None else msgspec.structs.replace(known, measured_at=None)
-
-
-def measured_pace(known: SpotProgress) -> float:
-    """Return the pace of what `work` promises; more than that is not counted on."""
-    if known.trained < ENOUGH:
-        return 1.0
-    return min(1.0, max(round(known.gained / known.trained, 3), SLOWEST))
 
 
 def is_unknown(heard: Heard, now: datetime, *, was_unknown: bool) -> bool:

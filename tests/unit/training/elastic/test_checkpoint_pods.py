@@ -87,6 +87,15 @@ def test_new_pods_keep_away_from_nodes_that_will_be_taken() -> None:
     assert terms[0].keys() == {"matchExpressions"}
 
 
+def test_an_alternative_that_no_node_satisfies_stays_one() -> None:
+    """To Kubernetes an empty one matches nothing; with a node to avoid it would match all others."""
+    terms: list[dict[str, Any]] = [{}, {"matchExpressions": []}, {"matchFields": [AWAY[0]]}]
+    pod: dict[str, Any] = {"spec": {"affinity": {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": terms}}}}}
+    avoid(pod, ["b"])
+    found = pod["spec"]["affinity"]["nodeAffinity"][REQUIRED]["nodeSelectorTerms"]
+    assert found == [{}, {"matchExpressions": []}, {"matchFields": [AWAY[0], AWAY[1]]}]
+
+
 def test_a_pod_that_names_its_node_is_left_alone() -> None:
     """Its kubelet would refuse it."""
     pod = {"spec": {"nodeName": "a"}}

@@ -2,9 +2,18 @@
 
 import pytest
 
+from kubedl.api.elastic import Reclaim
 from kubedl.training.policies.failure_policy import DISRUPTED
-from tests.training_builders import after, decide, pod
-from tests.unit.training.elastic.reclaim_builders import elastic, made, phases, pods, reclaims, removed, written
+from tests.training_builders import NOW, after, decide, pod
+from tests.unit.training.elastic.reclaim_builders import elastic, made, phases, pods, reclaims, record, removed, written
+
+
+def evictions(number: int) -> tuple[Reclaim, ...]:
+    """The records of earlier ones, which are over."""
+    return tuple(
+        record("Settled", source=DISRUPTED, node=f"node-{before}", left_at=NOW, ended_at=NOW)
+        for before in range(number)
+    )
 
 
 def test_an_evicted_pod_leaves_alone() -> None:
@@ -38,20 +47,32 @@ def test_pods_that_are_evicted_as_soon_as_they_are_made_wait_like_any_restart(
     attempt: int, age: int, alone: bool
 ) -> None:
     """A pod of higher priority may take each new one at once; one that lived for a while leaves alone."""
-    job = elastic().counted("Worker", active=3, attempts={"2": attempt})
+    job = elastic(reclaims=evictions(attempt)).counted("Worker", active=3, attempts={"2": attempt})
     evicted = pod(job, "Worker", 2).attempt(attempt).on("spot").running().disrupted().going(age + 30)
     decided = decide(job, *pods(job, number=2), evicted, now=age)
-    assert phases(decided) == (["Left"] if alone else [])
+    assert phases(decided)[attempt:] == (["Left"] if alone else [])
     assert (decided.status.attempt > 0) is not alone
 
 
 def test_the_pause_of_a_job_that_was_restarted_often_holds_for_its_evictions() -> None:
     """The first replica takes all others with it each time, so the number is that of the job."""
-    job = elastic().with_status(attempt=6)
+    job = elastic(reclaims=evictions(6)).with_status(attempt=6)
     there = [one.attempt(6) for one in pods(job)]
     decided = decide(job, there[0].disrupted().going(30), *there[1:], now=0)
-    assert (reclaims(decided), decided.status.attempt, removed(decided)) == ((), 6, [])
+    assert (reclaims(decided), decided.status.attempt, removed(decided)) == (evictions(6), 6, [])
     assert decided.wake_at == after(20)
+
+
+def test_neither_resizes_nor_nodes_that_were_left_make_a_pause_longer() -> None:
+    """They are new attempts too, and nothing has failed."""
+    job = elastic().counted("Worker", active=3, attempts={"2": 20}).with_status(attempt=20)
+    there = [one.attempt(20) for one in pods(job, number=2)]
+    evicted = pod(job, "Worker", 2).attempt(40).on("spot").running().disrupted().going(30)
+    assert phases(decide(job, *there, evicted)) == ["Left"]
+    failing = job.with_spec(backoffLimit=3)
+    others = (there[1], pod(job, "Worker", 2).attempt(40).running())
+    failed = decide(failing, pod(job, "Worker", 0).attempt(20).failed(137), *others, now=60)
+    assert (failed.status.attempt > 20, failed.status.retries) == (True, 1)
 
 
 def test_an_eviction_is_told_as_what_it_is() -> None:

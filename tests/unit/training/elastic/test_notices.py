@@ -97,7 +97,10 @@ def test_the_table_is_read_as_it_is_written() -> None:
     assert parse_sources("none,a") == (Source("none"), Source("a"))
 
 
-@pytest.mark.parametrize(("text", "good"), [("none", True), ("", False), ("a/b=5,condition:D", True), ("a,,b", False)])
+CHART = [("none", True), ("", False), ("a/b=5,condition:D", True), ("a,,b", False), ("a:NoSchedule", False)]
+
+
+@pytest.mark.parametrize(("text", "good"), CHART)
 def test_the_chart_accepts_what_has_an_effect(text: str, good: bool) -> None:
     """It leaves out a flag that is empty, so the default would hold."""
     schema = json.loads((ROOT / "deploy/chart/values.schema.json").read_text())
@@ -105,7 +108,10 @@ def test_the_chart_accepts_what_has_an_effect(text: str, good: bool) -> None:
     assert bool(re.search(pattern, text)) is good
 
 
-@pytest.mark.parametrize("text", ["=5", "condition:", "a=", "a=0", "a=-1", "a=x", "a=86401", "a=²", "a b", "x" * 400])
+@pytest.mark.parametrize(
+    "text",
+    ["=5", "condition:", "a=", "a=0", "a=-1", "a=x", "a=86401", "a=²", "a b", "x" * 400, "a:NoSchedule", "a:x=5"],
+)
 def test_a_source_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is not the key of a taint"):
         parse_sources(text)

@@ -7,6 +7,7 @@ import pytest
 
 from kubedl.api.conditions import find, is_true
 from kubedl.api.elastic import ElasticStatus
+from kubedl.training.elastic.leaving import hold_until_saved
 from kubedl.training.elastic.resizing import hold_size
 from kubedl.training.gang.assignment import chosen
 from kubedl.training.kueue import admission
@@ -217,6 +218,20 @@ def test_a_role_that_the_job_does_not_have_is_not_held() -> None:
     del known.job.roles["Worker"]
     hold_size(known.kind, known.job, known.pods)
     assert known.job.count("Worker") == 0
+
+
+@pytest.mark.parametrize(("size", "kept"), [(2**62, 4), (-(2**62), 3)])
+@pytest.mark.parametrize("resize", ["InPlace", "Restart"])
+def test_a_size_that_somebody_has_edited_costs_no_more_than_the_largest_job(size: int, kept: int, resize: str) -> None:
+    """Also where an earlier size is kept: no pod is counted that the job can never have."""
+    bounds = {"minReplicas": 1, "maxReplicas": 4, "resize": resize, "checkpoint": {}}
+    builder = elastic(3, size=size).with_spec(elastic=bounds)
+    for first in (pod(builder, "Worker").succeeded(), pod(builder, "Worker").running()):
+        known = observed(builder, first, *running(builder, 1, 2, 3))
+        hold_size(known.kind, known.job, known.pods)
+        hold_until_saved(known.kind, known.job, known.pods)
+        assert known.job.count("Worker") in (3, 4)
+    assert known.job.count("Worker") == kept
 
 
 def test_a_job_that_is_not_elastic_has_nothing_of_it() -> None:

@@ -69,6 +69,21 @@ def test_a_second_removal_right_after_the_first_is_another_one() -> None:
     assert (phases(gone), removed(gone)) == (["Settled", "Left"], ["bert-worker-1"])
 
 
+@pytest.mark.parametrize(("first", "then", "replicas"), [(2, 1, "1-2"), (1, 2, "2")])
+def test_a_user_who_removes_more_or_fewer_meanwhile_is_told_of_those(first: int, then: int, replicas: str) -> None:
+    """It is one removal, with one checkpoint."""
+    job = elastic(first, size=3, timeout=20)
+    job = written(job, shrinking(job, *pods(job))).workers(then)
+    job = written(job, shrinking(job, *pods(job), now=5))
+    late = shrinking(job, *pods(job), now=20)
+    assert (phases(late), reclaims(late)[0].replicas) == (["Unsaved"], replicas)
+    assert [one.message for one in late.events] == [
+        f"no checkpoint was confirmed before replicas {replicas} of Worker had to leave the job"
+    ]
+    gone = shrinking(written(job, late), *pods(job), now=21)
+    assert (phases(gone), reclaims(gone)[0].replicas) == (["Left"], replicas)
+
+
 def test_a_user_who_changes_the_mind_cancels_it() -> None:
     small = elastic(1, size=3)
     job = written(small, shrinking(small, *pods(small))).workers(3)

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from kubedl.api.scaling import ScaledReplicas
+from kubedl.api.spot import SpotStatus, SpotSuspension
 from kubedl.training.kinds.pytorch import PyTorch
 from kubedl.training.scaling.plan import Observed, Plan, plan
 from kubedl.training.scaling.scaler import Scaler, listed
@@ -129,6 +130,11 @@ def test_pods_may_use_their_grace_period() -> None:
     assert said(late) == ("ScaleFailed", "ScalingInFailed", words)
 
 
+def waited_in_vain(job: JobBuilder) -> JobBuilder:
+    """The job after `onMaxWait: Suspend`: it has no pods, and its spec says nothing of it."""
+    return job.with_status(spot=SpotStatus(suspended=SpotSuspension(at=NOW, max_wait_seconds=60)))
+
+
 def test_pods_that_the_engine_has_not_made_yet_are_not_gone() -> None:
     """It has not seen the new size, so it may still make them."""
     job, smaller = elastic(3), elastic(2, generation=2, seen=3)
@@ -136,7 +142,7 @@ def test_pods_that_the_engine_has_not_made_yet_are_not_gone() -> None:
     assert decide(scaler, job=smaller).status is None
     unseen = smaller.with_status(elastic=None)
     assert decide(scaler, job=unseen).status is None
-    for ended in (smaller.said("Succeeded"), smaller.with_spec(suspend=True)):
+    for ended in (smaller.said("Succeeded"), smaller.with_spec(suspend=True), waited_in_vain(smaller)):
         assert said(decide(scaler, job=ended))[0] == "ScaleSucceeded"
 
 
@@ -149,6 +155,7 @@ def test_pods_that_the_engine_has_not_made_yet_are_not_gone() -> None:
         (scale_in(), torch_job(JOB).workers(4), "NotElastic", "PyTorchJob bert keeps its size"),
         (scale_in(), elastic(4).said("Succeeded"), "JobFinished", "PyTorchJob bert has ended"),
         (scale_out(), elastic(4, suspend=True), "JobSuspended", "edit its replicas instead"),
+        (scale_out(), waited_in_vain(elastic(4)), "JobSuspended", "edit its replicas instead"),
         (
             scale_in(toDelete={"count": 4}),
             elastic(4),

@@ -76,9 +76,15 @@ def test_the_first_ones_begin_on_demand_and_new_ones_on_spot() -> None:
 def test_the_next_pool_of_the_same_sort_is_tried_after_a_while() -> None:
     assigned = named("sso")
     states = (*placed("wt"), Placed(State.WAITING, after(0)))
-    assert try_others(assigned, states, THREE, after(599)) == (assigned, after(600))
-    assert try_others(assigned, states, THREE, after(600)) == (named("cso"), None)
-    assert try_others(assigned, states, TWO, after(6000)) == (assigned, None)
+    assert try_others(assigned, assigned, states, THREE, after(599)) == (assigned, after(600))
+    assert try_others(assigned, assigned, states, THREE, after(600)) == (named("cso"), None)
+    assert try_others(assigned, assigned, states, TWO, after(6000)) == (assigned, None)
+
+
+def test_one_that_has_just_changed_its_pool_is_tried_there_first() -> None:
+    """How long it has waited says something of the pool that it comes from."""
+    assert try_others(named("sso"), named("oco"), placed("www"), THREE, after(900)) == (named("sso"), None)
+    assert try_others(named("s"), (None,), placed("w"), THREE, after(900)) == (named("s"), None)
 
 
 def test_the_status_says_it_by_rank() -> None:

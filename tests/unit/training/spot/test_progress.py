@@ -7,7 +7,8 @@ import pytest
 
 from kubedl.api.spot import SpotProgress
 from kubedl.schema.structural import MAX_INT32
-from kubedl.training.spot.progress import Heard, Report, is_unknown, is_worth_writing, lost, measured_pace, updated
+from kubedl.training.elastic.pace import measured_pace
+from kubedl.training.spot.progress import Heard, Report, is_unknown, is_worth_writing, lost, updated
 from tests.training_builders import after
 
 WORK = 1000
@@ -56,11 +57,11 @@ def test_the_pace_is_measured_while_the_same_replicas_train() -> None:
     """From the first step on, so that the start of the program counts for nothing."""
     first = updated(SpotProgress(), said(1, 0, at=500), 100_000, training=4, size=4)
     assert (first.trained, first.measured_at) == (0, after(500))
-    assert measured_pace(first) == 1.0
+    assert measured_pace(first.gained, first.trained) == 1.0
     slow = updated(first, said(2, 0, at=2500), 100_000, training=4, size=4)
-    assert (slow.trained, slow.gained, measured_pace(slow)) == (2000, 1000, 0.5)
+    assert (slow.trained, slow.gained, measured_pace(slow.gained, slow.trained)) == (2000, 1000, 0.5)
     half = updated(first, said(2, 0, at=2500), 100_000, training=2, size=4)
-    assert measured_pace(half) == 1.0
+    assert measured_pace(half.gained, half.trained) == 1.0
 
 
 def test_numbers_that_somebody_has_edited_stay_small_enough_to_be_written() -> None:
@@ -69,7 +70,7 @@ def test_numbers_that_somebody_has_edited_stay_small_enough_to_be_written() -> N
     )
     now = updated(edited, said(2, 0, at=100), WORK, training=4, size=4)
     assert (now.seconds, now.durable_seconds, now.trained, now.gained) == (20, 0, MAX_INT32, MAX_INT32)
-    assert measured_pace(now) == 1.0
+    assert measured_pace(now.gained, now.trained) == 1.0
 
 
 def test_it_is_written_by_percents() -> None:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from kubedl.api.spot import SpotStatus
@@ -50,6 +51,14 @@ def test_on_demand_helps_after_the_wait() -> None:
         assert world.condition("OnDemandFallback") == "WaitedTooLong"
         world.room["spot"] = 2
         world.pass_time(7200, 60)
+        assert set(world.pods().values()) == {"on-demand"}
+
+
+def test_the_preferred_on_demand_pool_is_tried_first_however_long_the_job_has_waited() -> None:
+    other = msgspec.structs.replace(POOLS[2], name="dear")
+    job = spot_job(2, pools=["spot", "on-demand", "dear"], checkpoint=False, maxWaitSeconds=900)
+    with market(job, given=settings(pools=(*POOLS, other)), on_demand=2, dear=2) as world:
+        world.pass_time(1020)
         assert set(world.pods().values()) == {"on-demand"}
 
 
