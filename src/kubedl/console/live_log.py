@@ -32,9 +32,10 @@ def parameters(container: str, known: Sequence[str], since: str, lines: str) -> 
                 400, "no log", f"since is not a time: {since[:40]}", "Send a time such as 2026-01-31T12:00:00Z."
             )
         return params | {"sinceTime": since}
-    if not lines.isdecimal() or not 0 < int(lines[:9]) <= MOST_LINES:
+    number = int(lines) if lines.isdecimal() and len(lines) < 10 else 0
+    if not 0 < number <= MOST_LINES:
         raise RefusalError(400, "no log", "lines is not a number", f"Send a number from 1 to {MOST_LINES:,}.")
-    return params | {"tailLines": lines}
+    return params | {"tailLines": str(number)}
 
 
 @asynccontextmanager

@@ -200,7 +200,7 @@ async def test_the_log_is_read_with_the_callers_own_token(world: World) -> None:
             answer = await browser.get(f"{JOB}/logs/bert-worker-0?lines=10", headers=header)
             assert (answer.status, await answer.text()) == (200, "2026-11-18T12:00:00Z step 1\n")
             assert answer.headers["X-Content-Type-Options"] == "nosniff"
-            for query in ("container=other", "lines=0", "lines=x", "since=yesterday"):
+            for query in ("container=other", "lines=0", "lines=x", "lines=00000000150001", "since=yesterday"):
                 assert (await browser.get(f"{JOB}/logs/bert-worker-0?{query}", headers=header)).status in (400, 404)
             assert (await browser.get(f"{JOB}/logs/stranger", headers=header)).status == 404
     path = "/api/v1/namespaces/nlp/pods/bert-worker-0/log"
