@@ -3,7 +3,7 @@
 The API server decides whether this person may read it; the console's account has no right to logs at all.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 
 from kubedl.console.people import Caller
@@ -15,6 +15,7 @@ from kubedl.kube.types.core import PODS
 from kubedl.kube.types.meta import ObjectKey
 
 SILENCE = 4 * 3600.0  # seconds; a training program may be quiet for long, and the browser ends the request
+AGAIN = 5.0  # seconds between two questions about whether somebody may still read it
 MOST_LINES = 50_000  # as many as a browser keeps
 _TIME = BoundedPattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?Z", 30)
 
@@ -36,6 +37,19 @@ def parameters(container: str, known: Sequence[str], since: str, lines: str) -> 
     if not 0 < number <= MOST_LINES:
         raise RefusalError(400, "no log", "lines is not a number", f"Send a number from 1 to {MOST_LINES:,}.")
     return params | {"tailLines": str(number)}
+
+
+async def while_allowed(
+    parts: AsyncIterator[bytes], still: Callable[[], Awaitable[bool]], clock: Callable[[], float]
+) -> AsyncIterator[bytes]:
+    """Pass a log on for as long as it may be read: the API server asks that once, when a log is opened."""
+    asked_at = clock()
+    async for part in parts:
+        if clock() - asked_at >= AGAIN:
+            if not await still():
+                return
+            asked_at = clock()
+        yield part
 
 
 @asynccontextmanager
