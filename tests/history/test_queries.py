@@ -125,7 +125,12 @@ async def test_a_job_with_its_pods_and_events(engine: AsyncEngine, cluster: str,
     obj = job()
     worker = pod(obj)
     event = {
-        "metadata": {"uid": uid(), "resourceVersion": "5", "creationTimestamp": moment(NOW)},
+        "metadata": {
+            "uid": uid(),
+            "namespace": "team-a",
+            "resourceVersion": "5",
+            "creationTimestamp": moment(NOW),
+        },
         "involvedObject": {"kind": "Pod", "name": "bert-worker-0", "uid": worker["metadata"]["uid"]},
         "reason": "Scheduled",
         "message": "Successfully assigned",

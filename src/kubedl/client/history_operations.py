@@ -131,7 +131,7 @@ class HistoryOperations:
         async def ask(connection: "AsyncConnection", cluster: str) -> "tuple[LogRecord, ...]":
             from kubedl.history.queries.logs import list_logs  # noqa: PLC0415
 
-            return await list_logs(connection, cluster, job.uid, job.created)
+            return await list_logs(connection, cluster, job)
 
         return await self._ask(ask)
 

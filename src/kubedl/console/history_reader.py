@@ -133,7 +133,7 @@ class HistoryReader:
                 return None
             return PastJob(
                 detail,
-                await list_logs(connection, self.cluster, uid, detail.job.created),
+                await list_logs(connection, self.cluster, detail.job),
                 await get_receipt(connection, self.cluster, uid),
                 await receipt_parts(connection, self.cluster, uid),
             )
@@ -144,7 +144,7 @@ class HistoryReader:
             found = await get_summary(connection, self.cluster, uid)
             if found is None or not self._is_allowed(allowed, found):
                 return None
-            return JobLogs(found.name, await list_logs(connection, self.cluster, uid, found.created))
+            return JobLogs(found.name, await list_logs(connection, self.cluster, found))
 
     async def waits(
         self, allowed: Allowed, namespace: str, queue: str, gpus: tuple[int, int], since: datetime

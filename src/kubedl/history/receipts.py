@@ -128,7 +128,10 @@ class Receipts:
 
     async def _usage(self, connection: AsyncConnection, job: Any) -> list[PodUsage]:  # noqa: ANN401 - a row
         query = select(pods).where(
-            pods.c.cluster == self._cluster, pods.c.job_uid == job.uid, pods.c.created >= job.created
+            pods.c.cluster == self._cluster,
+            pods.c.job_uid == job.uid,
+            pods.c.namespace == job.namespace,  # pods of other namespaces may name any uid
+            pods.c.created >= job.created,
         )
         rows = (await connection.execute(query)).all()
         names = sorted({row.node for row in rows if row.node})

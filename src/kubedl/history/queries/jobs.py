@@ -1,6 +1,6 @@
 """Lists of jobs, and one job with its pods and events."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
@@ -161,9 +161,14 @@ async def _search(connection: AsyncConnection, candidates: Select[Any], text: st
     return JobPage(jobs=found, next=Cursor(last.created, last.uid).encode() if last is not None else "")
 
 
+def pods_of(cluster: str, job: JobSummary) -> Sequence[ColumnElement[bool]]:
+    """Return what the pods of a job fulfil; not those of other namespaces, which may name any uid."""
+    same = (pods.c.cluster == cluster, pods.c.job_uid == job.uid, pods.c.namespace == job.namespace)
+    return (*same, pods.c.created >= job.created)  # they are younger, so older partitions are not read
+
+
 async def _pods(connection: AsyncConnection, cluster: str, job: JobSummary) -> tuple[PodRecord, ...]:
-    # Pods are younger than their job, so older partitions are not read.
-    query = select(pods).where(pods.c.cluster == cluster, pods.c.job_uid == job.uid, pods.c.created >= job.created)
+    query = select(pods).where(*pods_of(cluster, job))
     ordered = query.order_by(pods.c.created, pods.c.uid).limit(MOST_PODS)
     return answers((await connection.execute(ordered)).all(), PodRecord)
 
@@ -172,7 +177,10 @@ async def _events(
     connection: AsyncConnection, cluster: str, job: JobSummary, of_pods: list[str]
 ) -> tuple[EventRecord, ...]:
     query = select(events).where(
-        events.c.cluster == cluster, events.c.object_uid.in_([job.uid, *of_pods]), events.c.created >= job.created
+        events.c.cluster == cluster,
+        events.c.object_uid.in_([job.uid, *of_pods]),
+        events.c.namespace == job.namespace,  # those of other namespaces may name any uid
+        events.c.created >= job.created,
     )
     ordered = query.order_by(events.c.created.desc(), events.c.uid).limit(MOST_EVENTS)
     return answers((await connection.execute(ordered)).all(), EventRecord)

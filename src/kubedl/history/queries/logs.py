@@ -5,8 +5,8 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from kubedl.history.queries.answers import Answer
-from kubedl.history.queries.jobs import MOST_PODS, answers
+from kubedl.history.queries.answers import Answer, JobSummary
+from kubedl.history.queries.jobs import MOST_PODS, answers, pods_of
 from kubedl.history.tables import pods
 
 
@@ -25,11 +25,8 @@ class LogRecord(Answer, frozen=True):
     log_cut: bool | None
 
 
-async def list_logs(
-    connection: AsyncConnection, cluster: str, job_uid: str, job_created: datetime
-) -> tuple[LogRecord, ...]:
+async def list_logs(connection: AsyncConnection, cluster: str, job: JobSummary) -> tuple[LogRecord, ...]:
     """Return the pods of a job in the order in which they were created, each with the place of its log."""
-    # Pods are younger than their job, so older partitions are not read.
-    query = select(pods).where(pods.c.cluster == cluster, pods.c.job_uid == job_uid, pods.c.created >= job_created)
+    query = select(pods).where(*pods_of(cluster, job))
     rows = (await connection.execute(query.order_by(pods.c.created, pods.c.uid).limit(MOST_PODS))).all()
     return answers(rows, LogRecord)
