@@ -36,7 +36,10 @@ async def test_a_receipt_keeps_its_prices_and_outlives_its_job(engine: AsyncEngi
     worker = pod(obj, phase="Succeeded", version=2)
     worker["spec"]["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": 4}}
     identity = obj["metadata"]["uid"]
-    await sink.write([job_row(obj), pod_row(worker)])
+    strange = pod(obj, index=1, phase="Succeeded", version=2)
+    strange["metadata"]["namespace"] = "of-others"  # who may name any job as its owner
+    strange["spec"] = worker["spec"]
+    await sink.write([job_row(obj), pod_row(worker), pod_row(strange)])
     await receipts.compute(identity)
     async with engine.connect() as connection:
         assert await get_receipt(connection, cluster, identity) is None  # it still runs

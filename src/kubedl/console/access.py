@@ -13,6 +13,7 @@ from kubedl.console.reviews import TokenReviews
 from kubedl.console.sessions import OneTimeCode, Seal, TokenTooLongError, Tries
 from kubedl.console.wire import SignIn
 from kubedl.kube.credentials import Credentials
+from kubedl.kube.errors import ApiError
 
 BEARER = "Bearer "
 SESSION_COOKIE = "__Host-kubedl-console"
@@ -78,15 +79,20 @@ class TokenAccess:
                 429, "not signed in", "ten tries failed within a minute", "Wait a minute, then try again."
             )
         token = proof.token.strip()
-        person = await self._reviews.person(token)
+        self._tries.failed(address)  # until it is known: others are asked about at the same time
+        try:
+            person = await self._reviews.person(token)
+        except ApiError:
+            self._tries.succeeded(address)  # nobody has judged it
+            raise
         if person is None:
-            self._tries.failed(address)
             raise RefusalError(
                 401,
                 "not signed in",
                 "the API server does not accept this token",
                 "Make a new one, for example: kubectl create token NAME --namespace NAMESPACE",
             )
+        self._tries.succeeded(address)
         try:
             cookie, seconds = self._seal.close(token)
         except TokenTooLongError:

@@ -29,6 +29,7 @@ from kubedl.why.rules import ALL
 
 AT_ONCE = 3  # threads
 MOST_ASKED, MOST_KNOWN = 50, 1_000  # pages: asked for at a time, and remembered
+MOST_OF_ONE = 10  # asked for by one person at a time
 FRESH_SECONDS = 5.0
 REQUEST_SECONDS = 5.0  # the API server waits much longer for the log of a node that is gone
 PATIENCE_SECONDS = 20.0  # of a page
@@ -72,8 +73,10 @@ class Explaining:
     _answers: SharedAnswers[Asked, WhyPage] = field(init=False)
 
     def __post_init__(self) -> None:
-        busy = "too many people ask why at the moment"
-        self._answers = SharedAnswers(self.clock, FRESH_SECONDS, MOST_ASKED, MOST_KNOWN, busy)
+        busy = "why is asked about too many jobs at the moment"
+        bounds = FRESH_SECONDS, MOST_ASKED, MOST_KNOWN
+        # By name: each token of a service account makes another person of it.
+        self._answers = SharedAnswers(self.clock, *bounds, busy, lambda asked: asked.person.name, MOST_OF_ONE)
 
     async def why(self, caller: Caller, resource: Resource[Any], job: Object) -> WhyPage:
         """Return why a job is as it is. Raises ApiError if the job itself cannot be read."""

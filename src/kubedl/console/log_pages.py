@@ -3,20 +3,16 @@
 They are for those who may read the logs of pods in that namespace now, as the API server would let them.
 """
 
-import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from kubedl.console.history_rights import kind_named, resource_names
 from kubedl.console.history_source import History
+from kubedl.console.log_text import LogText
 from kubedl.console.people import Caller
 from kubedl.console.problems import RefusalError, forbidden, no_such_job
 from kubedl.console.rights import Question, Rights
 from kubedl.console.wire_logs import LogHits, LogPage
 from kubedl.kube.types.meta import ObjectKey
-
-if TYPE_CHECKING:
-    from kubedl.console.log_text import LogText
 
 MOST_LINES = 1000
 MOST_HITS = 200
@@ -42,13 +38,17 @@ class LogPages:
 
     async def lines(self, caller: Caller, run: ArchivedRun, first: int, count: int, at: str) -> LogPage:
         """Return lines from a number on. If that line is not of the time `at`, return those from that time on."""
-        text, cut = await self._text(caller, run)
-        return await asyncio.to_thread(_page, text, cut, first, min(count, MOST_LINES), at)
+        location, cut = await self._place(caller, run)
+
+        def page(text: LogText) -> LogPage:
+            return _page(text, cut, first, min(count, MOST_LINES), at)
+
+        return await self.history.logs.use(location, page, cut=cut)
 
     async def search(self, caller: Caller, run: ArchivedRun, wanted: str) -> LogHits:
         """Return the first lines with a text."""
-        text, _ = await self._text(caller, run)
-        hits = await asyncio.to_thread(text.hits, wanted, MOST_HITS)
+        location, cut = await self._place(caller, run)
+        hits = await self.history.logs.use(location, lambda text: text.hits(wanted, MOST_HITS), cut=cut)
         return LogHits(hits=hits, more=len(hits) == MOST_HITS)
 
     async def can_read(self, caller: Caller, namespace: str) -> bool:
@@ -58,8 +58,11 @@ class LogPages:
     async def _may_read(self, caller: Caller, namespace: str) -> bool:
         return await self.rights.may(caller, Question("get", "", LOGS, namespace))
 
-    async def _text(self, caller: Caller, run: ArchivedRun) -> "tuple[LogText, bool]":
-        """Return a log, and whether its beginning is missing. What may not be seen is refused alike, there or not."""
+    async def _place(self, caller: Caller, run: ArchivedRun) -> tuple[str, bool]:
+        """Return where a log is, and whether its beginning is missing.
+
+        What may not be seen is refused alike, there or not.
+        """
         kind, namespace = kind_named(run.kind), run.job.namespace
         resource = resource_names()[kind]
         if not await self.rights.list_in(caller, resource, namespace):
@@ -73,11 +76,10 @@ class LogPages:
         if record is None or not record.log_location:
             why = "the job has no such pod, or its log was not archived"
             raise RefusalError(404, "no archived log", why, "Load the page again.")
-        cut = bool(record.log_cut)
-        return await self.history.logs.text(record.log_location, cut=cut), cut
+        return record.log_location, bool(record.log_cut)
 
 
-def _page(text: "LogText", cut: bool, first: int, count: int, at: str) -> LogPage:
+def _page(text: LogText, cut: bool, first: int, count: int, at: str) -> LogPage:
     if at and [row.time for row in text.rows(first, 1)] != [at]:
         first = text.number_at(at)
         if first == 0:

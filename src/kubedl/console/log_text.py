@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from kubedl.console.wire_logs import LogHit, LogLineRow
 
 LONGEST_LINE = 4096  # characters that are sent of a line
+LONGEST_ROW = 4 * LONGEST_LINE + 64  # bytes that they and the time have
 MARK = b"[kubedl: "  # of the line that says that the beginning is missing
 _TIME = len("2026-11-18T00:00:00Z")
 # A node that rotates a log gives to nobody what it has put aside, and does not say that it did. A program that has said
@@ -49,7 +50,7 @@ class LogText:
     def rows(self, first: int, count: int) -> list[LogLineRow]:
         """Return lines from a number on, counted from 1."""
         start = self._start_of(first)
-        return [self._row(line) for line in self._from(start, count)]
+        return [self._row(start, end) for start, end in self._from(start, count)]
 
     def number_at(self, time: str) -> int:
         """Return the number of the first line of a time; 0 if no line is of that time."""
@@ -73,7 +74,7 @@ class LogText:
             start = where.rfind(b"\n", 0, at) + 1
             end = where.find(b"\n", at)
             end = len(where) if end < 0 else end
-            row = self._row(self.content[start:end])
+            row = self._row(start, end)
             if wanted in row.text.encode().lower() or end - start > LONGEST_LINE:  # not in its time
                 found.append(LogHit(line=number, time=row.time, text=row.text))
             at, counted = end + 1, end
@@ -93,16 +94,17 @@ class LogText:
                 return len(self.content)
         return at
 
-    def _from(self, start: int, count: int) -> Iterator[bytes]:
+    def _from(self, start: int, count: int) -> Iterator[tuple[int, int]]:
         for _ in range(count):
             if start >= len(self.content):
                 return
             end = self.content.find(b"\n", start)
             end = len(self.content) if end < 0 else end
-            yield self.content[start:end]
+            yield start, end
             start = end + 1
 
-    def _row(self, line: bytes) -> LogLineRow:
+    def _row(self, start: int, end: int) -> LogLineRow:
+        line = self.content[start : min(end, start + LONGEST_ROW)]  # a line may be the whole log
         time, text = "", line
         if self.timed:
             stamp, _, rest = line.partition(b" ")

@@ -11,6 +11,7 @@ import yaml
 from kubedl.console.kinds import job_resources
 from kubedl.console.object_kinds import INFERENCES
 from kubedl.console.problems import RefusalError
+from kubedl.console.rights import NAMESPACE
 from kubedl.console.wire_base import FieldProblem
 from kubedl.kube.bounded_regex import BoundedPattern
 
@@ -21,7 +22,6 @@ LARGEST = 64 * 1024  # bytes of a text
 DEEPEST = 64  # levels; a pod template has about fifteen
 MOST_PARTS = 10_000  # keys and values; a long job has two thousand
 LONGEST_QUOTE = 300  # characters of the words of a parser
-_NAMESPACE = BoundedPattern(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", 63)
 _NAME = BoundedPattern(r"[a-z0-9]([-.a-z0-9]*[a-z0-9])?", 253)
 _OPEN, _CLOSE = (yaml.MappingStartEvent, yaml.SequenceStartEvent), (yaml.MappingEndEvent, yaml.SequenceEndEvent)
 
@@ -40,6 +40,8 @@ def read(text: str) -> Object:
         raise _wrong(_words(error), _line(error)) from None
     except (TypeError, ValueError, OverflowError) as error:
         raise _wrong(f"it has a value that JSON cannot have: {str(error)[:LONGEST_QUOTE]}") from None
+    except (LookupError, AttributeError):  # PyYAML does not look at a value first that has a tag
+        raise _wrong("it has a value that its tag, such as !!bool, does not fit") from None
     if not isinstance(value, dict):
         raise _wrong("it is no object; it begins with apiVersion, kind, metadata and spec")
     return value
@@ -58,7 +60,7 @@ def check_kind(manifest: Object) -> tuple[str, str, str]:
         wrong.append(_field("kind", f"one of {', '.join(sorted(known))}"))
     elif manifest.get("apiVersion") != resource.api_version:
         wrong.append(_field("apiVersion", f"{resource.kind} is of {resource.api_version}"))
-    if not _is(_NAMESPACE, namespace):
+    if not _is(NAMESPACE, namespace):
         wrong.append(_field("metadata.namespace", "the name of a namespace is needed"))
     if not _is(_NAME, name):
         wrong.append(_field("metadata.name", "a name is needed, of small letters, digits, dots and dashes"))

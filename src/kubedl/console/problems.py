@@ -46,7 +46,8 @@ def forbidden(user: str, verb: str, resource: str, namespace: str) -> RefusalErr
     why = f"{user} has no right to {verb} {resource}{place}"
     who = shlex.quote(user)
     if namespace:
-        binding = f"kubectl create rolebinding kubedl-view --clusterrole=view --user={who} --namespace={namespace}"
+        where = shlex.quote(namespace)  # an address may have any text in its place
+        binding = f"kubectl create rolebinding kubedl-view --clusterrole=view --user={who} --namespace={where}"
         return RefusalError(403, what, why, f"Ask an administrator: {binding}")
     name = f"{verb}-{resource.partition('.')[0]}"
     role = f"kubectl create clusterrole {name} --verb={verb} --resource={resource}"

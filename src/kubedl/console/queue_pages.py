@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from msgspec.structs import replace
+
 from kubedl.api.conditions import Condition, find, is_true
 from kubedl.console.kinds import job_kind
 from kubedl.console.listing import Listing
@@ -59,7 +61,12 @@ class QueuePages:
         local = await self.listing.visible(caller, LOCAL_QUEUES, stores.local_queues)
         jobs = await self.listing.visible(caller, WORKLOADS, stores.workloads)
         seen = {one.metadata.uid for one in jobs.objects}
-        waiting = [row for row in self._waiting() if row.uid in seen]
+        named = {one.metadata.key for one in local.objects}  # a LocalQueue tells which ClusterQueue it is of
+        waiting = [
+            row if (row.namespace, row.queue) in named else replace(row, cluster_queue="")
+            for row in self._waiting()
+            if row.uid in seen
+        ]
         clusters = sorted(shared.objects, key=lambda one: one.metadata.name)
         queues = sorted(local.objects, key=lambda one: one.metadata.key)
         return QueueList(

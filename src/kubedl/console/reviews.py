@@ -10,7 +10,7 @@ from kubedl.console.people import Caller, Person, fingerprint, is_token
 from kubedl.console.rights import Question
 from kubedl.kube import codec
 from kubedl.kube.client import Client
-from kubedl.kube.errors import UnauthorizedError
+from kubedl.kube.errors import ApiError, UnauthorizedError
 from kubedl.kube.types.meta import ObjectMeta, Record, Resource
 
 KNOWN_SECONDS = 55.0  # a stream asks every five seconds, so a token that was taken back ends within a minute
@@ -72,7 +72,7 @@ class TokenReviews:
         found, until = self._known.get(key, (None, float("-inf")))
         if now < until:
             return found
-        answer = await _post(self.client, TOKEN_REVIEWS, {"token": token})
+        answer = await _asked(self.client, TOKEN_REVIEWS, {"token": token})
         person = answer.user.person() if answer.authenticated and answer.user.username else None
         if len(self._known) >= MOST_TOKENS:
             self._known = {one: value for one, value in self._known.items() if now < value[1]}
@@ -93,7 +93,7 @@ def access_review(client: Client) -> Callable[[Caller, Question], Any]:
             "extra": {name: list(values) for name, values in person.extra},
             "resourceAttributes": _attributes(question),
         }
-        status = await _post(client, ACCESS_REVIEWS, spec)
+        status = await _asked(client, ACCESS_REVIEWS, spec)
         return status.allowed and not status.denied
 
     return review
@@ -126,6 +126,14 @@ def _attributes(question: Question) -> dict[str, str]:
         "subresource": part,
         "namespace": question.namespace,
     }
+
+
+async def _asked(client: Client, resource: Resource[_Review], spec: Mapping[str, Any]) -> _Status:
+    """Ask with the account of the console. If that is not accepted, nobody else is signed out."""
+    try:
+        return await _post(client, resource, spec)
+    except UnauthorizedError as error:
+        raise ApiError(error.code, error.reason, "it does not accept the account of this console") from error
 
 
 async def _post(client: Client, resource: Resource[_Review], spec: Mapping[str, Any] | None) -> _Status:

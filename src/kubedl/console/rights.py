@@ -13,11 +13,13 @@ from typing import NamedTuple
 
 from kubedl.console.journal import Place
 from kubedl.console.people import Caller, Person
+from kubedl.kube.bounded_regex import BoundedPattern
 
 YES_SECONDS = 55.0  # a stream asks its memory every five seconds, so a right that is taken away ends within a minute
 NO_SECONDS = 10.0
 MOST_ANSWERS = 200_000
 AT_ONCE = 16  # questions of one person
+NAMESPACE = BoundedPattern(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", 63)
 
 
 class Question(NamedTuple):
@@ -87,6 +89,8 @@ class Rights:
         known = self._answers.get(key)
         if known is not None and self.clock() < known.until:
             return known.allowed
+        if question.namespace and NAMESPACE.fullmatch(question.namespace) is None:
+            return False  # there is none of that name; addresses have texts of any length, which would be remembered
         task = self._asking.get(key)
         if task is None:
             task = self._asking[key] = asyncio.ensure_future(self._ask(caller, question))

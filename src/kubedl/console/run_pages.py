@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import ceil
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from kubedl.console.cache import BY_NAMESPACE, Stores
@@ -104,21 +105,18 @@ class RunPages:
         meta = job.metadata
         born = meta.creation_timestamp or EARLIEST
         found = [
-            Run(
-                one.metadata.name,
-                one.metadata.uid,
-                True,
-                one.metadata.creation_timestamp,
-                one.status.completion_time,
-                body_of(one),
-            )
+            (one.metadata.creation_timestamp, one)
             for one in self.stores.jobs[kind].by_index(BY_NAMESPACE, meta.namespace)
             if one.status.state == "Succeeded"
             and one.metadata.creation_timestamp is not None
             and one.metadata.creation_timestamp < born
             and series(one.metadata.name) == series(meta.name)
         ]
-        return max(found, key=lambda one: one.created, default=None)
+        if not found:
+            return None
+        created, last = max(found, key=itemgetter(0))
+        name, uid, finished = last.metadata.name, last.metadata.uid, last.status.completion_time
+        return Run(name, uid, True, created, finished, body_of(last))
 
     async def _past(self, caller: Caller, kind: str, job: RecordedJob) -> Run | None:
         meta, kind = job.metadata, job_resources()[kind].kind

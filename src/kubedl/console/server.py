@@ -4,7 +4,7 @@ import asyncio
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import msgspec
@@ -14,9 +14,12 @@ from aiohttp import web
 from kubedl.console import live_log, safety
 from kubedl.console.access import Access
 from kubedl.console.assets import Assets
+from kubedl.console.log_pages import LOGS
+from kubedl.console.open_streams import OpenStreams
 from kubedl.console.pages import Pages
 from kubedl.console.people import Caller
 from kubedl.console.problems import RefusalError, from_api, signed_out
+from kubedl.console.rights import Question
 from kubedl.console.routes import ROUTES, Answer, key_of
 from kubedl.console.stream import Stream
 from kubedl.console.submit_routes import KINDS, SUBMISSIONS
@@ -47,6 +50,7 @@ class Console:
     version: str
     loopback_only: bool = False
     path: str = ""  # under which browsers have the console, such as /kubedl; empty: the whole host
+    open_streams: OpenStreams = field(default_factory=OpenStreams)
 
     def application(self) -> web.Application:
         """Return the routes, at the root and below the path: some proxies in front remove it, and others leave it."""
@@ -133,7 +137,8 @@ class Console:
         return _json(request, await answer(self.pages, await self._caller(request), request))
 
     async def _stream(self, request: web.Request) -> web.StreamResponse:
-        await self._caller(request)  # with a status; later only the stream itself can say that somebody is signed out
+        # With a status: later only the stream itself can say that somebody is signed out.
+        caller = await self._caller(request)
         stream = Stream(
             self.pages.feed,
             self.pages.rights,
@@ -141,7 +146,9 @@ class Console:
             self.signs_of_life,
             asyncio.get_running_loop().time,
         )
-        return await _streamed(request, "text/event-stream", stream.events(request.headers.get("Last-Event-ID", "")))
+        with self.open_streams.one_of(caller.person):
+            events = stream.events(request.headers.get("Last-Event-ID", ""))
+            return await _streamed(request, "text/event-stream", events)
 
     async def _log(self, request: web.Request) -> web.StreamResponse:
         caller, kind, key = await self._caller(request), request.match_info["kind"], key_of(request)
@@ -154,8 +161,18 @@ class Console:
         known = pod.spec.names()
         container = query.get("container") or known[0]
         params = live_log.parameters(container, known, query.get("since", ""), query.get("lines", "1000"))
-        async with live_log.follow(caller, ObjectKey(key.namespace, name), params) as parts:
-            return await _streamed(request, "text/plain", parts)
+        question = Question("get", "", LOGS, key.namespace)
+        # If not, a role may name the pod, which only the API server knows.
+        granted = await self.pages.rights.may(caller, question)
+
+        async def still() -> bool:
+            again = await self.access.caller(request)
+            return again is not None and (not granted or await self.pages.rights.may(again, question))
+
+        with self.open_streams.one_of(caller.person):
+            async with live_log.follow(caller, ObjectKey(key.namespace, name), params) as parts:
+                allowed = live_log.while_allowed(parts, still, asyncio.get_running_loop().time)
+                return await _streamed(request, "text/plain", allowed)
 
     async def _asset(self, request: web.Request) -> web.StreamResponse:
         return self.assets.file(request.match_info["name"], request.headers.get("Accept-Encoding", ""))

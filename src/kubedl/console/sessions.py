@@ -112,6 +112,14 @@ class Tries:
             self._failed.pop(next(iter(self._failed)))
         self._failed.setdefault(address, deque()).append(self._clock())
 
+    def succeeded(self, address: str) -> None:
+        """Take back what was counted last: that one did not fail."""
+        failed = self._failed.get(address)
+        if failed:
+            failed.pop()
+        if not failed:
+            self._failed.pop(address, None)
+
 
 def key_from(file: str) -> bytes:
     """Return the key in a file: 32 bytes as base64. Without a file, a new one: sign-ins end with the process."""

@@ -21,6 +21,8 @@ class SharedAnswers(Generic[Question, Answer]):
     most_asked: int  # at a time
     most_known: int
     busy: str  # what is told to those who ask when that many are asked already
+    whose: Callable[[Question], object] | None = None  # who asks, if one of them may not take all places
+    most_of_one: int = 0
     _known: dict[Question, tuple[Answer, float]] = field(default_factory=dict)
     _asking: dict[Question, asyncio.Task[Answer]] = field(default_factory=dict)
 
@@ -31,11 +33,15 @@ class SharedAnswers(Generic[Question, Answer]):
             return known[0]
         task = self._asking.get(question)
         if task is None:
-            if len(self._asking) >= self.most_asked:
+            if len(self._asking) >= self.most_asked or self._takes_too_many(question):
                 raise RefusalError(503, "no answer now", self.busy, "Try again.")
             task = self._asking[question] = asyncio.create_task(ask())
             task.add_done_callback(partial(self._answered, question))
         return await asyncio.shield(task)
+
+    def _takes_too_many(self, question: Question) -> bool:
+        whose = self.whose
+        return whose is not None and sum(whose(one) == whose(question) for one in self._asking) >= self.most_of_one
 
     def _answered(self, question: Question, task: "asyncio.Task[Answer]") -> None:
         self._asking.pop(question, None)

@@ -7,7 +7,7 @@ import asyncio
 import zlib
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import structlog
 
@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 
 MOST_KEPT = 48 << 20  # bytes, compressed
 LARGEST = 64 << 20  # bytes of a log, as the recorder's own limit
-AT_ONCE = 4
+AT_ONCE = 2  # logs in memory, each up to twice its size while it is unpacked or searched
 SETTING = "console.history.logsSecret"
+
+Found = TypeVar("Found")
 
 log = structlog.get_logger()
 
@@ -42,18 +44,33 @@ class StoredLogs:
         """Return whether a storage is named."""
         return self.read is not None
 
-    async def text(self, location: str, *, cut: bool) -> LogText:
-        """Return a log. Raises RefusalError."""
+    async def use(self, location: str, what: "Callable[[LogText], Found]", *, cut: bool) -> "Found":
+        """Return what is found in a log, by a thread: no more logs are unpacked than there is room for.
+
+        Raises RefusalError.
+        """
         if self.read is None:
             step = f"An administrator can name the storage: {SETTING} of the chart."
             raise RefusalError(404, "no archived log", self.problem, step)
-        async with self._room:
-            stored = self._kept.get(location)
-            if stored is None:
-                stored = await self._fetched(self.read, location)
-            else:
-                self._kept.move_to_end(location)
-            return await asyncio.to_thread(_unpacked, stored, cut)
+        await self._room.acquire()
+        task = asyncio.create_task(self._found(self.read, location, lambda stored: what(_unpacked(stored, cut))))
+        task.add_done_callback(self._done)
+        return await asyncio.shield(task)  # a thread goes on, and keeps its room, when nobody waits for it any more
+
+    def _done(self, task: "asyncio.Task[Found]") -> None:
+        self._room.release()
+        if not task.cancelled():
+            task.exception()  # whoever still waits raises it
+
+    async def _found(
+        self, read: "Callable[[str], StoredObject]", location: str, what: "Callable[[StoredObject], Found]"
+    ) -> "Found":
+        stored = self._kept.get(location)
+        if stored is None:
+            stored = await self._fetched(read, location)
+        else:
+            self._kept.move_to_end(location)
+        return await asyncio.to_thread(what, stored)
 
     async def _fetched(self, read: "Callable[[str], StoredObject]", location: str) -> "StoredObject":
         from kubedl.history.logs.bucket_settings import BucketError, BucketSettingsError  # noqa: PLC0415

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -156,6 +156,20 @@ async def test_those_who_wait_are_bounded(api: Api, monkeypatch: pytest.MonkeyPa
     api.held.set()
     ada, ben = await asyncio.gather(*waiting, return_exceptions=True)
     assert (type(ada).__name__, type(ben)) == ("WhyPage", ForbiddenError)
+
+
+async def test_one_person_does_not_take_all_places(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor by other tokens of the same account, each of which has another id."""
+    monkeypatch.setattr(explaining, "MOST_OF_ONE", 2)
+    api.held, made = asyncio.Event(), Explaining(Clock())
+    tokens = [replace(api.caller("ada"), person=Person.of("ada", extra={"id": (str(n),)})) for n in range(3)]
+    waiting = [asyncio.create_task(made.why(one, PYTORCH, SEEN)) for one in (*tokens[:2], api.caller("ben"))]
+    await asyncio.sleep(0)
+    with pytest.raises(RefusalError):
+        await made.why(tokens[2], PYTORCH, SEEN)
+    api.held.set()
+    found = await asyncio.gather(*waiting, return_exceptions=True)
+    assert [type(one).__name__ for one in found] == ["WhyPage", "WhyPage", "ForbiddenError"]
 
 
 async def test_an_api_server_that_is_silent_does_not_hold_the_page(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:

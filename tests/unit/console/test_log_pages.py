@@ -1,6 +1,8 @@
 """Archived logs of jobs that are gone: for those who may read logs there now, and in words when they cannot be read."""
 
+import asyncio
 import gzip
+import threading
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,9 +11,10 @@ import pytest
 
 from kubedl.console.history_source import History
 from kubedl.console.log_pages import ArchivedRun
+from kubedl.console.log_text import LogText
 from kubedl.console.people import Caller
 from kubedl.console.problems import RefusalError
-from kubedl.console.stored_logs import StoredLogs, reading
+from kubedl.console.stored_logs import AT_ONCE, StoredLogs, reading
 from kubedl.console.wire_logs import LogPage
 from kubedl.history.logs.bucket_settings import BucketError
 from kubedl.history.logs.stored_log import LogMissingError, StoredObject
@@ -178,6 +181,34 @@ async def test_a_storage_without_a_key_is_none(monkeypatch: pytest.MonkeyPatch) 
     assert not reading("", "eu", "").readable
 
 
+async def total_of(stored: StoredLogs, location: str) -> int:
+    """How many lines a log has."""
+    return await stored.use(location, lambda text: text.total, cut=False)
+
+
+async def test_as_many_logs_are_in_memory_as_there_is_room_for(storage: Storage) -> None:
+    """While they are searched too, and also when nobody waits for that any more: a thread does not end with a page."""
+    stored, go = StoredLogs(storage.read), threading.Event()
+    here: list[LogText] = []
+
+    def search(text: LogText) -> None:
+        here.append(text)
+        go.wait(20)
+
+    waiting = [asyncio.create_task(stored.use(BERT.log, search, cut=False)) for _ in range(5)]
+    try:
+        async with asyncio.timeout(20):
+            while len(here) < AT_ONCE:  # noqa: ASYNC110 - threads tell
+                await asyncio.sleep(0.01)
+        waiting[0].cancel()
+        await asyncio.sleep(0.2)
+        assert len(here) == AT_ONCE
+    finally:
+        go.set()
+    await asyncio.gather(*waiting, return_exceptions=True)
+    assert len(here) == 5
+
+
 async def test_old_objects_make_room(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     """The memory of the console is bounded."""
     monkeypatch.setattr("kubedl.console.stored_logs.MOST_KEPT", 8 * len(storage.objects[BERT.log].body))
@@ -185,9 +216,9 @@ async def test_old_objects_make_room(storage: Storage, monkeypatch: pytest.Monke
         storage.objects[f"s3://{number}"] = storage.objects[BERT.log]
     stored = StoredLogs(storage.read)
     for number in range(20):
-        await stored.text(f"s3://{number}", cut=False)
+        await total_of(stored, f"s3://{number}")
     for number in range(12, 20):
-        await stored.text(f"s3://{number}", cut=False)
+        await total_of(stored, f"s3://{number}")
     assert storage.asked == 20
-    await stored.text("s3://0", cut=False)
+    await total_of(stored, "s3://0")
     assert storage.asked == 21

@@ -35,6 +35,13 @@ def test_a_log_without_times_is_shown_as_it_is() -> None:
     assert log.number_at("2026-11-18T00:00:00Z") == 0
 
 
+def test_a_line_may_be_the_whole_log() -> None:
+    log = LogText.of(f"{TIME.format(1, 1)} {'ä' * (1 << 20)}end\n".encode(), timed=True, cut=False)
+    [row] = log.rows(1, 1)
+    assert (row.time, row.text) == (TIME.format(1, 1), "ä" * LONGEST_LINE)
+    assert log.hits("END", 9)[0].text == row.text
+
+
 def test_the_words_of_the_archive_are_no_line() -> None:
     content = b"[kubedl: the beginning of this log was cut; its last 6 bytes follow]\nrest 1\n"
     assert [row.text for row in LogText.of(content, timed=True, cut=True).rows(1, 9)] == ["rest 1"]

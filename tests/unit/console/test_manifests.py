@@ -35,6 +35,9 @@ def test_yaml_and_json_are_the_same_object() -> None:
         ("- a", "it is no object"),
         ("", "it is no object"),
         ("? [a]\n: b", "unhashable"),
+        ("a: !!bool x", "its tag"),
+        ("a: !!int ''", "its tag"),
+        ("a: !!timestamp x", "its tag"),
     ],
 )
 def test_what_is_no_object_is_refused_with_its_line(text: str, words: str) -> None:

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import update
 
 from harness.drivers.recorded_past import PastJob
 from kubedl.console import history_reader, history_rights
@@ -13,6 +14,8 @@ from kubedl.console.history_source import History, Wanted, opened
 from kubedl.console.people import Caller
 from kubedl.console.problems import RefusalError
 from kubedl.console.wire_history import PastJobList
+from kubedl.history.engine import create_engine, parse_url
+from kubedl.history.tables import events, pods
 from kubedl.kube.types.meta import ObjectKey
 from tests.unit.console.past import DAY, HIDDEN, JOBS, Past, with_history
 from tests.unit.console.world import JOBS as PYTORCH
@@ -44,6 +47,24 @@ async def refused(
     with pytest.raises(RefusalError) as refusal:
         await past.world.pages.of_past.job(who, kind, ObjectKey(namespace, name), uid)
     return refusal.value.status, str(refusal.value)
+
+
+async def test_what_names_a_job_of_another_namespace_is_not_shown_with_it(past: Past, tmp_path: Path) -> None:
+    """Whoever writes a pod or an event chooses the uid that it names."""
+    writing = create_engine(parse_url(f"sqlite:///{tmp_path / 'history.db'}"))
+    async with writing.begin() as connection:
+        elsewhere = update(pods).where(pods.c.namespace == "vision").values(job_uid=BERT.uid, created=NOW)
+        await connection.execute(elsewhere)
+        about = update(events).where(events.c.namespace == "vision").values(object_uid=BERT.uid, created=NOW)
+        await connection.execute(about)
+    await writing.dispose()
+    page = await past.world.pages.of_past.job(ADA, "pytorchjob", ObjectKey("nlp", "bert"), BERT.uid)
+    assert HIDDEN not in repr(page)
+    assert page.pods
+    assert page.events
+    found = await past.reader.logs({BERT.kind: frozenset({"nlp"})}, BERT.uid)
+    assert found is not None
+    assert {one.log_location for one in found.logs} == {None, BERT.log}
 
 
 async def test_a_person_sees_deleted_jobs_of_what_they_may_list(past: Past) -> None:

@@ -90,6 +90,19 @@ async def test_who_waits_is_in_order_and_others_count(world: World) -> None:
     assert "secret" not in repr(answer)
 
 
+async def test_who_may_not_list_a_queue_is_not_told_whose_it_is(world: World) -> None:
+    """A Workload names its LocalQueue; that one names the ClusterQueue."""
+    put_queues(world)
+    world.reviewer.allow("ada", "nlp", WORKLOADS.name)
+    put_workload(world, "nlp", "a", "2026-11-18T11:00:00Z")
+    [row] = (await world.pages.of_queues.queues(ADA)).waiting
+    assert (row.queue, row.cluster_queue) == ("gpus", "")
+    world.reviewer.allow("ada", "nlp", LOCAL_QUEUES.name)
+    world.clock.now += 10
+    [row] = (await world.pages.of_queues.queues(ADA)).waiting
+    assert row.cluster_queue == "team"
+
+
 async def test_the_reason_of_kueue_is_shown(world: World) -> None:
     put_queues(world)
     world.reviewer.allow("ada", "", *KUEUE)

@@ -6,6 +6,7 @@ import pytest
 
 from kubedl.console.journal import Place
 from kubedl.console.people import Caller
+from kubedl.console.problems import forbidden
 from kubedl.console.rights import Question, Rights, View
 from kubedl.kube.errors import UnknownOutcomeError
 from tests.unit.console.world import JOBS, Clock, World, caller
@@ -70,6 +71,19 @@ async def test_the_same_question_at_the_same_time_is_asked_once() -> None:
     answer.set()
     assert all(await asyncio.gather(*waiting))
     assert asked == 1
+
+
+@pytest.mark.parametrize("namespace", ["x" * 64, "x; id", "nlp/../vision", "Nlp", "-nlp"])
+async def test_a_name_that_no_namespace_has_is_not_asked_about(world: World, namespace: str) -> None:
+    """Addresses have texts of any length: remembered by thousands, they would take all memory."""
+    world.reviewer.allow("ada", namespace)
+    assert not await world.rights.list_in(caller("ada"), JOBS, namespace)
+    assert [question.namespace for _, question in world.reviewer.asked] == [""]
+
+
+def test_the_command_for_a_right_is_one_command() -> None:
+    """Whatever an address has as its namespace: an administrator is asked to run it."""
+    assert "--namespace='x; id'" in forbidden("ada", "list", JOBS, "x; id").next_step
 
 
 async def test_no_answer_is_not_a_yes() -> None:

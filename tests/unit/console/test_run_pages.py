@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 
 from harness.drivers.recorded_past import PastJob
+from kubedl.console import run_pages
 from kubedl.console.history_source import History
 from kubedl.console.problems import RefusalError
 from kubedl.console.run_pages import ENOUGH, part_of, series
+from kubedl.history.observed import RecordedJob
+from kubedl.history.rows import body_of
 from kubedl.kube.types.meta import ObjectKey
 from tests.unit.console.past import Past, with_history
 from tests.unit.console.world import NOW, World, caller
@@ -111,6 +114,22 @@ async def test_a_good_run_that_is_there_is_found_without_a_history(world: World)
     ]
     first = await world.pages.changes(ADA, "pytorchjob", ObjectKey("nlp", "bert"))
     assert (first.name, first.rows) == ("", ())
+
+
+async def test_of_many_good_runs_one_is_compared(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job that runs each hour has thousands; to read them all would stop every stream for seconds."""
+    read: list[str] = []
+
+    def reading(job: RecordedJob) -> dict[str, Any]:
+        read.append(job.metadata.name)
+        return body_of(job)
+
+    monkeypatch.setattr(run_pages, "body_of", reading)
+    for number in range(1, 6):
+        put(world, f"bert-r{number}", 4, (9 - number) * HOUR, "Succeeded")
+    put(world, "bert-r6", 4, HOUR)
+    page = await world.pages.changes(ADA, "pytorchjob", ObjectKey("nlp", "bert-r6"))
+    assert (page.name, read) == ("bert-r5", ["bert-r5", "bert-r6"])
 
 
 async def test_a_history_that_is_down_is_said(world: World) -> None:

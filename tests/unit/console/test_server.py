@@ -5,6 +5,7 @@ import gzip
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from aiohttp import ClientSession, CookieJar, web
@@ -17,6 +18,7 @@ from kubedl.console.safety import MARK
 from kubedl.console.server import Console
 from kubedl.console.sessions import OneTimeCode
 from kubedl.kube.credentials import Credentials
+from kubedl.kube.errors import UnauthorizedError
 from tests.unit.console.world import SERVER, World, caller
 
 JOB = "/api/v1/jobs/nlp/pytorchjob/bert"
@@ -125,6 +127,38 @@ async def test_a_wrong_token_does_not_sign_in(world: World) -> None:
         assert answer.status == 429
 
 
+async def test_tokens_that_are_tried_at_the_same_time_count_too(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of them would ask the API server, however many there are."""
+    answer = world.reviewer.call
+
+    async def late(*asked: Any, **more: Any) -> bytes:  # noqa: ANN401 - whatever the reviewer takes
+        await asyncio.sleep(0.2)
+        return await answer(*asked, **more)
+
+    monkeypatch.setattr(world.reviewer, "call", late)
+    async with browsing(world.console()) as browser:
+        tries = (browser.post("/api/v1/session", json={"token": f"guess-{n}"}, headers=MARKED) for n in range(30))
+        statuses = [one.status for one in await asyncio.gather(*tries)]
+    assert world.reviewer.tokens_asked == 10
+    assert sorted(statuses) == [401] * 10 + [429] * 20
+
+
+async def test_an_account_that_is_not_accepted_signs_nobody_out(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That of the console: another sign-in would not help."""
+
+    async def refuse(*_: object, **__: object) -> bytes:
+        raise UnauthorizedError(401, "Unauthorized", "Unauthorized")
+
+    monkeypatch.setattr(world.reviewer, "call", refuse)
+    async with browsing(world.console(ProxyAccess(world.reviews, SERVER))) as browser:
+        answer = await browser.get("/api/v1/jobs", headers={"Authorization": "Bearer token-of-ada"})
+        assert (answer.status, "the account of this console" in (await answer.json())["why"]) == (502, True)
+    for _ in range(11):
+        async with browsing(world.console()) as browser:
+            answer = await browser.post("/api/v1/session", json={"token": "token-of-ada"}, headers=MARKED)
+            assert answer.status == 502
+
+
 async def test_the_cookie_is_out_of_reach_of_scripts_and_other_sites(world: World) -> None:
     """And has no token in it that could be read."""
     async with browsing(world.console()) as browser:
@@ -200,7 +234,7 @@ async def test_the_log_is_read_with_the_callers_own_token(world: World) -> None:
             answer = await browser.get(f"{JOB}/logs/bert-worker-0?lines=10", headers=header)
             assert (answer.status, await answer.text()) == (200, "2026-11-18T12:00:00Z step 1\n")
             assert answer.headers["X-Content-Type-Options"] == "nosniff"
-            for query in ("container=other", "lines=0", "lines=x", "since=yesterday"):
+            for query in ("container=other", "lines=0", "lines=x", "lines=00000000150001", "since=yesterday"):
                 assert (await browser.get(f"{JOB}/logs/bert-worker-0?{query}", headers=header)).status in (400, 404)
             assert (await browser.get(f"{JOB}/logs/stranger", headers=header)).status == 404
     path = "/api/v1/namespaces/nlp/pods/bert-worker-0/log"

@@ -69,6 +69,14 @@ def test_ten_failed_tries_a_minute_are_enough() -> None:
     assert not tries.exhausted("10.0.0.1")
 
 
+def test_a_try_that_did_not_fail_does_not_count() -> None:
+    tries = Tries(Clock())
+    for _ in range(20):
+        assert not tries.exhausted("10.0.0.1")
+        tries.failed("10.0.0.1")
+        tries.succeeded("10.0.0.1")
+
+
 @pytest.mark.parametrize("text", ["", "a b", "a\r\nX-Remote-User: root", "é", "a" * 20_000, "=a"])
 def test_what_could_add_a_header_is_not_a_token(text: str) -> None:
     """Tokens are sent to the API server in a request's head."""

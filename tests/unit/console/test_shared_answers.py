@@ -47,6 +47,19 @@ async def test_all_who_wait_share_one_question(source: Source) -> None:
     assert source.asked == 1
 
 
+async def test_one_of_many_does_not_take_all_places(source: Source) -> None:
+    """What another one asks is asked nevertheless; what is asked already may be waited for by all."""
+    answers = SharedAnswers[str, int](Clock(), 5.0, 10, 10, "too many ask", lambda question: question[0], 2)
+    waiting = [asyncio.create_task(answers.get(question, source.ask)) for question in ("a1", "a2", "b1")]
+    await asyncio.sleep(0)
+    with pytest.raises(RefusalError):
+        await answers.get("a3", source.ask)
+    waiting.append(asyncio.create_task(answers.get("a2", source.ask)))
+    await asyncio.sleep(0)
+    source.go.set()
+    assert await asyncio.gather(*waiting) == [1, 2, 3, 2]
+
+
 async def test_an_answer_is_remembered_for_some_seconds(source: Source) -> None:
     clock = Clock()
     answers = shared(clock)
