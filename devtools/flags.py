@@ -41,7 +41,7 @@ LIMITS: Mapping[str, Mapping[str, Any]] = {
     "--packer-pull-secrets": {"pattern": f"^({NAME}(, *{NAME})*)?$"},
     "--efs-file-systems": {"pattern": f"^({FILE_SYSTEM}(,{FILE_SYSTEM})*)?$"},
     "--cache-host-paths": {"pattern": r"^(/[^/,\s][^,\s]*(,/[^/,\s][^,\s]*)*)?$"},
-    "--reclaim-notices": {"pattern": r"^(condition:)?[^,=\s]+(=[0-9]{1,5})?(,(condition:)?[^,=\s]+(=[0-9]{1,5})?)*$"},
+    "--reclaim-notices": {"pattern": r"^(condition:)?[^,=:\s]+(=[0-9]{1,5})?(,(condition:)?[^,=:\s]+(=[0-9]{1,5})?)*$"},
     "--pools": {"pattern": r"^(\s*\[[\s\S]*\]\s*)?$"},
     "--prometheus": ADDRESS,
 }
