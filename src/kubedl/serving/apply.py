@@ -36,8 +36,7 @@ class Applicator:
                 await write(inference, decided, result)
             except ApiError as error:
                 result.refused(shared, error)
-        for resource, unneeded in decided.deletions:
-            await self._writer.delete(inference, resource, unneeded)
+        await self._delete(inference, decided, result)
         for writes in decided.writes:
             try:
                 await self._size(inference, writes)
@@ -67,6 +66,13 @@ class Applicator:
     async def _enter(self, inference: Inference, decided: Plan, _: ApplyResult) -> None:
         if decided.service is not None:
             await self._apply(inference, decided.service)
+
+    async def _delete(self, inference: Inference, decided: Plan, result: ApplyResult) -> None:
+        for resource, unneeded in decided.deletions:
+            try:
+                await self._writer.delete(inference, resource, unneeded)
+            except ApiError as error:  # perhaps by a policy, which must not keep the others from being scaled
+                result.refusal = result.refusal or error
 
     async def _size(self, inference: Inference, writes: PredictorWrites) -> None:
         for step in writes.sizes:

@@ -18,6 +18,8 @@ from kubedl.serving.rollout.analysis import AnalysisResult
 from kubedl.serving.routing import GatewayRef, HTTPRoute
 from kubedl.serving.workload.model_init_container import Model
 
+OVER = ("Succeeded", "Failed")  # phases of pods
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -59,13 +61,14 @@ class Observed:
         return next((status for status in self.inference.status.predictor_statuses if status.name == predictor), None)
 
     def pods_of(self, predictor: str, track: str) -> list[Pod]:
-        """Return the objects that are not being deleted."""
+        """Return the pods that run or may run; an evicted one stays in the cluster although another replaces it."""
         return [
             pod
             for pod in self.pods
             if pod.metadata.labels.get(PREDICTOR) == predictor
             and pod.metadata.labels.get(TRACK) == track
             and pod.metadata.deletion_timestamp is None
+            and pod.status.phase not in OVER
         ]
 
 

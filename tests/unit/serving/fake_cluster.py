@@ -16,7 +16,7 @@ from kubedl.api.conditions import Condition, find
 from kubedl.api.inference import INFERENCES, Inference, PredictorStatus
 from kubedl.api.model import MODEL_VERSIONS, ModelVersion
 from kubedl.kube import codec
-from kubedl.kube.errors import ConflictError, InvalidError, NotFoundError, UnknownOutcomeError
+from kubedl.kube.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError, UnknownOutcomeError
 from kubedl.kube.types.apps import DEPLOYMENTS, DeploymentStatus
 from kubedl.kube.types.autoscaling import AUTOSCALERS, SCALED_OBJECTS
 from kubedl.kube.types.core import PODS, SERVICES
@@ -56,12 +56,25 @@ class Applying(ClientModel):
     unknown: tuple[Resource[Any], ...] = ()  # kinds that the cluster does not have
     strips: bool = False  # image volumes
     refuses: str = ""  # pods that have this in them
+    keeps: tuple[Resource[Any], ...] = ()  # kinds of which a policy lets nobody delete anything
     unreadable: str = ""  # the Deployment that has a field which the API server does not know
     asked: int = 0  # dry runs
 
     async def get(self, resource: Resource[Any], key: ObjectKey) -> Any:  # noqa: ANN401 - whatever it is
         self._known(resource)
         return await super().get(resource, key)
+
+    async def delete(
+        self,
+        resource: Resource[Any],
+        key: ObjectKey,
+        uid: str,
+        grace_seconds: int | None = None,
+        propagation: str = "Background",
+    ) -> Any:  # noqa: ANN401 - whatever it is
+        if resource in self.keeps:
+            raise ForbiddenError(403, "Forbidden", "denied by a policy")
+        return await super().delete(resource, key, uid, grace_seconds, propagation)
 
     async def patch(
         self,

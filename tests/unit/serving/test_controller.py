@@ -7,7 +7,7 @@ import pytest
 
 from harness.fakes.api_server import with_metadata
 from kubedl.api.model import MODEL_VERSIONS
-from kubedl.kube.errors import ApiError, InvalidError, UnknownOutcomeError
+from kubedl.kube.errors import ApiError, ForbiddenError, InvalidError, UnknownOutcomeError
 from kubedl.kube.types.apps import DEPLOYMENTS, Deployment
 from kubedl.kube.types.core import PODS, SERVICES, Service
 from kubedl.kube.types.meta import ObjectKey
@@ -17,7 +17,7 @@ from kubedl.serving.workload.deployment import IMAGE, LOADER, MODEL_VERSION
 from tests.training_builders import NAMESPACE
 from tests.unit.serving.fake_cluster import Stage
 from tests.unit.serving.inferences import DIGEST, NAME, OTHER, inference, loser, predictor, version
-from tests.unit.training.api_model import Crash, Harm
+from tests.unit.training.api_model import Crash, Harm, with_status
 
 MAIN = f"{NAME}-main"
 
@@ -265,6 +265,38 @@ def test_a_predictor_with_another_name_takes_its_place(runner: asyncio.Runner) -
     assert stage.body(SERVICES, NAME)["spec"]["selector"][PREDICTOR] == "other"
     assert (stage.found(DEPLOYMENTS), stage.found(SERVICES)) == ([f"{NAME}-other"], [NAME, f"{NAME}-other"])
     assert list(stage.predictors) == ["other"]
+
+
+def test_a_deletion_that_is_refused_costs_the_others_nothing(runner: asyncio.Runner) -> None:
+    """What remains is scaled and told of; the deletion is tried again."""
+    stage = Stage(runner, inference(), version())
+    stage.look()
+    stage.serves(MAIN)
+    stage.edit(inference(predictor("other")))
+    stage.settle()
+    stage.serves(f"{NAME}-other")
+    stage.edit(inference(predictor("other", replicas=3)))
+    stage.client.keeps = (DEPLOYMENTS,)
+    with pytest.raises(ForbiddenError):
+        stage.look()
+    assert stage.api.find(DEPLOYMENTS, ObjectKey(NAMESPACE, f"{NAME}-other")).spec.replicas == 3
+    assert stage.inference.status.observed_generation == stage.inference.metadata.generation
+    stage.client.keeps = ()
+    stage.settle()
+    assert stage.found(DEPLOYMENTS) == [f"{NAME}-other"]
+
+
+def test_an_evicted_pod_tells_nothing_of_those_that_replace_it(runner: asyncio.Runner) -> None:
+    """It stays in the cluster, as it ended: perhaps while its loader ran."""
+    stage = Stage(runner, inference(), version())
+    stage.look()
+    stage.serves(MAIN)
+    stage.api.put(PODS, loser(reason="LoadingFailed"))
+    stage.settle()
+    assert stage.predictors["main"].reason == "ModelNotLoaded"
+    stage.api.put(PODS, with_status(loser(reason="LoadingFailed"), phase="Failed"))
+    stage.settle()
+    assert (stage.predictors["main"].reason, stage.ready) == ("", ("True", "Serving"))
 
 
 @pytest.mark.parametrize("harm", ["crash before", "crash after", "lost before", "lost after"])

@@ -187,7 +187,7 @@ def _name(word: str) -> str:
 
 
 def _port(port: Port, container: Body, name: str) -> int:
-    named = [entry["containerPort"] for entry in container["ports"] if entry.get("name") == name]
+    named = [entry.get("containerPort") for entry in container["ports"] if entry.get("name") == name]
     if named and isinstance(named[0], int):
         return named[0]
     message = _mentions(port, container)

@@ -14,6 +14,15 @@ class _Variable(Record, frozen=True):
     value: str | None = None
 
 
+class _Resources(Record, frozen=True):
+    limits: Anything | None = None
+    requests: Anything | None = None
+
+
+class _InitContainer(Record, frozen=True):
+    resources: _Resources | None = None
+
+
 class _Container(Record, frozen=True):
     name: str
     command: tuple[str, ...] | None = None
@@ -22,6 +31,7 @@ class _Container(Record, frozen=True):
     ports: tuple[Port, ...] | None = None
     volume_mounts: tuple[Anything, ...] | None = None
     lifecycle: Anything | None = None
+    resources: _Resources | None = None
 
 
 class _Secret(Record, frozen=True):
@@ -30,7 +40,7 @@ class _Secret(Record, frozen=True):
 
 class _Spec(Record, frozen=True):
     containers: tuple[_Container, ...]
-    init_containers: tuple[Anything, ...] | None = None
+    init_containers: tuple[_InitContainer, ...] | None = None
     volumes: tuple[Anything, ...] | None = None
     image_pull_secrets: tuple[_Secret, ...] | None = None
     termination_grace_period_seconds: int | None = None

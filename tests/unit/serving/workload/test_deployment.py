@@ -190,6 +190,7 @@ def test_a_server_is_told_of_its_model(
         ("MLServer", {"env": [{"name": "MLSERVER_HTTP_PORT", "value": "83"}]}, [83, 8081]),
         ("vLLM", {"command": ["vllm", "serve"], "args": ["--port=84"]}, [84, 9000]),
         ("Custom", {"ports": [{"name": "grpc", "containerPort": 5}, {"name": "http", "containerPort": 6}]}, [6, 5]),
+        ("Custom", {"ports": [{"name": "http"}]}, [8080, 9000]),  # the API server refuses its pods, and says why
         ("TFServing", {"args": ["--rest_api_port=none"]}, [8501, 8500]),
         ("TFServing", {"args": ["--rest_api_port=99999"]}, [8501, 8500]),
     ],
@@ -354,6 +355,9 @@ def test_the_entrance_leads_to_the_only_predictor() -> None:
         {"spec": {"containers": []}},
         {"spec": {"containers": [{"name": "a", "args": "no list"}]}},
         {"spec": {"containers": [{"name": "a", "ports": [{"containerPort": "x"}]}]}},
+        {"spec": {"containers": [{"name": "a", "resources": "large"}]}},
+        {"spec": {"containers": [{"name": "a", "resources": {"limits": "large"}}]}},
+        {"spec": {"containers": [{"name": "a"}], "initContainers": [{"name": "b", "resources": {"requests": 1}}]}},
         {"spec": {"containers": [{"name": "a"}], "volumes": "none"}},
         {"spec": {"containers": [{"name": "a"}]}, "metadata": {"labels": {"a": 1}}},
     ],
