@@ -11,8 +11,9 @@ import os
 import re
 import tarfile
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path, PurePosixPath
 from typing import IO
 
@@ -38,8 +39,11 @@ class _Manifest(msgspec.Struct, frozen=True, rename="camel"):
 
 def unpack(registry: Registry, digest: str, target: Path, on_progress: OnProgress = lambda _: None) -> None:
     """Extract models/ of the image into a directory that is empty, or has the rest of an earlier attempt."""
-    for layer in _layers(registry, digest):
-        _take(registry, layer, target.resolve(), on_progress)
+    layers = _layers(registry, digest)
+    with ThreadPoolExecutor(AHEAD) as pool:  # one for all layers: each thread has connections of its own
+        for layer in layers:
+            with closing(_parts(pool, registry, layer, on_progress)) as parts:
+                _take(layer, parts, target.resolve())
     _check_links(target.resolve())
 
 
@@ -64,8 +68,8 @@ def _layers(registry: Registry, digest: str) -> list[Descriptor]:
     return manifest.layers
 
 
-def _take(registry: Registry, layer: Descriptor, target: Path, on_progress: OnProgress) -> None:
-    stream = _Stream(_parts(registry, layer, on_progress))
+def _take(layer: Descriptor, parts: Iterator[bytes], target: Path) -> None:
+    stream = _Stream(parts)
     try:
         with tarfile.open(fileobj=stream, mode="r|") as archive:  # type: ignore[call-overload]
             for member in archive:
@@ -138,7 +142,7 @@ class _Stream:
     def __init__(self, parts: Iterator[bytes]) -> None:
         self.hash = hashlib.sha256()
         self._parts = parts
-        self._rest = b""
+        self._rest = memoryview(b"")  # not bytes: tarfile reads 10 KiB at a time, and each would copy the rest of a part
 
     def read(self, size: int) -> bytes:
         """Read exactly so many bytes, unless at the end."""
@@ -146,8 +150,9 @@ class _Stream:
         missing, self._rest = size - len(pieces[0]), self._rest[size:]
         while missing > 0 and (part := next(self._parts, b"")):
             self.hash.update(part)
-            pieces.append(part[:missing])
-            self._rest = part[missing:]
+            view = memoryview(part)
+            pieces.append(view[:missing])
+            self._rest = view[missing:]
             missing -= len(pieces[-1])
         return b"".join(pieces)
 
@@ -157,22 +162,23 @@ class _Stream:
             self.hash.update(part)
 
 
-def _parts(registry: Registry, layer: Descriptor, on_progress: OnProgress) -> Iterator[bytes]:
+def _parts(
+    pool: ThreadPoolExecutor, registry: Registry, layer: Descriptor, on_progress: OnProgress
+) -> Generator[bytes, None, None]:
     """Yield the layer in ranges, several of them requested in advance; each request may be repeated."""
-    with ThreadPoolExecutor(AHEAD) as pool:
-        waiting = deque[Future[bytes]]()
-        try:
-            for start in range(0, layer.size, PART):
-                waiting.append(pool.submit(_part, registry, layer, start))
-                if len(waiting) > AHEAD:
-                    yield waiting[0].result()
-                    on_progress(len(waiting.popleft().result()))
-            while waiting:
+    waiting = deque[Future[bytes]]()
+    try:
+        for start in range(0, layer.size, PART):
+            waiting.append(pool.submit(_part, registry, layer, start))
+            if len(waiting) > AHEAD:
                 yield waiting[0].result()
                 on_progress(len(waiting.popleft().result()))
-        finally:
-            for one in waiting:
-                one.cancel()
+        while waiting:
+            yield waiting[0].result()
+            on_progress(len(waiting.popleft().result()))
+    finally:
+        for one in waiting:
+            one.cancel()
 
 
 def _part(registry: Registry, layer: Descriptor, start: int) -> bytes:

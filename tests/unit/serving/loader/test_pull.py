@@ -3,7 +3,9 @@
 import io
 import json
 import tarfile
+import tracemalloc
 from collections.abc import Callable
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from kubedl.models.pack_protocol import PackRequest
 from kubedl.models.packer.pack import pack
 from kubedl.oci.errors import ImageError
 from kubedl.oci.manifests import IMAGE_CONFIG, LAYER, MANIFEST, digest_of
+from kubedl.oci.transport import Transport
 from kubedl.serving.loader import pull as unpacking
 from kubedl.serving.loader.pull import unpack
 from tests.unit.oci.conftest import Connect
@@ -81,6 +84,37 @@ def test_layers_come_in_parts(
     unpack(connect(), answer.digest, target, on_progress.append)
     assert files(target) == files(model)
     assert (max(on_progress), sum(on_progress)) == (part, answer.size)
+
+
+def test_few_connections_are_made_however_many_layers_there_are(
+    connect: Connect, order: PackRequest, target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each thread has its own, and keeps it to the end."""
+    answer = pack(order, connect())
+    made: list[str] = []
+    connection = Transport._new  # noqa: SLF001 - how it makes one
+
+    def counted(self: Transport, scheme: str, host: str) -> HTTPConnection:
+        made.append(host)
+        return connection(self, scheme, host)
+
+    monkeypatch.setattr(unpacking, "AHEAD", 1)
+    monkeypatch.setattr(Transport, "_new", counted)
+    unpack(connect(), answer.digest, target)
+    assert len(made) == 2  # for the manifest, and for all layers
+
+
+def test_small_reads_do_not_copy_what_is_left_of_a_part() -> None:
+    """tarfile reads 10 KiB at a time: a part would be copied hundreds of times."""
+    part = bytes(4 << 20)
+    stream = unpacking._Stream(iter([part]))  # noqa: SLF001 - what tarfile reads from
+    tracemalloc.start()
+    try:
+        read = [stream.read(512), stream.read(512)]
+        assert tracemalloc.get_traced_memory()[1] < len(part) / 2
+    finally:
+        tracemalloc.stop()
+    assert b"".join(read) == part[:1024]
 
 
 def test_a_connection_that_breaks_is_taken_up_again(
