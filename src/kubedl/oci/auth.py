@@ -137,5 +137,8 @@ def parse_challenge(header: str) -> tuple[str, dict[str, str]]:
     start = re.search(r"(?i)(?:^|,)\s*bearer\s", header)
     text = header[start.start() :].lstrip(", ") if start else header.strip()
     scheme, _, rest = text.partition(" ")
-    found = {name.lower(): re.sub(r"\\(.)", r"\1", quoted) or plain for name, quoted, plain in _PARAMETER.findall(rest)}
+    found: dict[str, str] = {}
+    for name, quoted, plain in _PARAMETER.findall(rest):
+        # The first counts: parameters of another scheme may follow.
+        found.setdefault(name.lower(), re.sub(r"\\(.)", r"\1", quoted) or plain)
     return scheme.lower(), found

@@ -154,7 +154,10 @@ class Transport:
             raise ImageError(
                 "RegistryUnreachable", f"{host} is insecure and behind a proxy; add it to NO_PROXY", permanent=True
             )
-        tunnel = http.client.HTTPSConnection(proxy.netloc.rpartition("@")[2], timeout=PATIENCE, context=context)
+        place = proxy.netloc.rpartition("@")[2]
+        if ":" not in place.rpartition("]")[2]:
+            place += ":80"  # as Go does; the default of the connection is that of TLS
+        tunnel = http.client.HTTPSConnection(place, timeout=PATIENCE, context=context)
         parts = urlsplit(f"//{host}")
         tunnel.set_tunnel(parts.hostname or host, parts.port or 443, _proxy_login(proxy))
         return tunnel
@@ -194,7 +197,10 @@ def _read(connection: http.client.HTTPConnection, method: str) -> Response:
     announced = answer.headers.get("Content-Length", "")
     if method != "HEAD" and (answer.read(1) or (announced.isdigit() and int(announced) != len(content))):
         raise http.client.HTTPException("the response ended early, or is too large")
-    return Response(answer.status, {name.lower(): value for name, value in answer.getheaders()}, content)
+    headers = {name.lower(): value for name, value in answer.getheaders()}
+    if challenges := answer.headers.get_all("WWW-Authenticate"):
+        headers["www-authenticate"] = ", ".join(challenges)  # some registries send one for each scheme
+    return Response(answer.status, headers, content)
 
 
 def _proxy_login(proxy: SplitResult) -> dict[str, str]:

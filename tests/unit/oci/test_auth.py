@@ -19,6 +19,10 @@ ME = RegistryCredentials("me", "secret")
         ("bearer realm=https://a/t , scope=x", ("bearer", {"realm": "https://a/t", "scope": "x"})),
         ('Basic realm="a, b"', ("basic", {"realm": "a, b"})),
         ('Basic realm="x", Bearer realm="https://a/t"', ("bearer", {"realm": "https://a/t"})),
+        (
+            'Bearer realm="https://a/t",service="s", Basic realm="x"',
+            ("bearer", {"realm": "https://a/t", "service": "s"}),
+        ),
         ('Bearer realm="a\\"b"', ("bearer", {"realm": 'a"b'})),
         ("", ("", {})),
     ],
@@ -90,6 +94,17 @@ def test_a_password_is_shown_to_a_registry_that_asks_for_it(fake: FakeRegistry, 
     fake.faults = [Fault("HEAD", 401, headers={"WWW-Authenticate": 'Basic realm="x"'})]
     connect(ME).has_blob("sha256:a")
     assert [request.authorization for request in fake.seen] == ["", ME.basic]
+
+
+def test_a_registry_that_takes_passwords_and_tokens_is_shown_a_token(fake: FakeRegistry, connect: Connect) -> None:
+    """Also by somebody without a password, whichever it names first, in two headers."""
+    fake.token = "t1"  # noqa: S105
+    bearer, basic = f'Bearer realm="http://{fake.address}/token"', 'Basic realm="x"'
+    for first, second in ((bearer, basic), (basic, bearer)):
+        headers = {"WWW-Authenticate": first, "Www-Authenticate": second}
+        fake.faults = [Fault("HEAD", 401, headers=headers)]
+        assert not connect().has_blob("sha256:a")
+    assert fake.logins == ["", ""]
 
 
 def test_somebody_without_a_password_is_refused_at_once(fake: FakeRegistry, connect: Connect) -> None:

@@ -96,5 +96,23 @@ def test_without_a_port_only_a_refusal_of_the_one_for_tls_means_the_other(
         one.close()
 
 
+@pytest.mark.parametrize(
+    ("proxy", "host", "port"),
+    [
+        ("http://proxy.example:3128", "proxy.example", 3128),
+        ("http://me:pw@proxy.example", "proxy.example", 80),
+        ("proxy.example", "proxy.example", 80),
+        ("http://[fd00::1]", "fd00::1", 80),
+    ],
+)
+def test_a_proxy_without_a_port_has_that_of_http(
+    monkeypatch: pytest.MonkeyPatch, proxy: str, host: str, port: int
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", proxy)
+    monkeypatch.setenv("NO_PROXY", "")
+    connection = Transport()._new("https", "r.example.com")  # noqa: SLF001 - it is not connected yet
+    assert (connection.host, connection.port) == (host, port)
+
+
 def test_others_are_not_even_asked() -> None:
     assert Transport("r.example.com").scheme("other.example.com") == "https"

@@ -142,7 +142,7 @@ class _Stream:
     def __init__(self, parts: Iterator[bytes]) -> None:
         self.hash = hashlib.sha256()
         self._parts = parts
-        self._rest = memoryview(b"")  # not bytes: tarfile reads 10 KiB at a time, and each would copy the rest of a part
+        self._rest = memoryview(b"")  # tarfile reads 10 KiB at a time, and of bytes each read would copy the rest
 
     def read(self, size: int) -> bytes:
         """Read exactly so many bytes, unless at the end."""

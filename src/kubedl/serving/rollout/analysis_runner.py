@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from time import monotonic
 
 import structlog
 
@@ -84,8 +85,11 @@ class AnalysisRunner:
     async def _ask(self, source: MetricsSource, key: ObjectKey, target: Target, known: _Known) -> None:
         said: Metrics | str
         moment = known.asked or known.since
+        is_queued, began = self._turn.locked(), monotonic()
         try:
             async with self._turn:
+                if is_queued:  # otherwise an answer would be stale after a long wait, and never count
+                    moment += timedelta(seconds=monotonic() - began)
                 said = await source.metrics(target, known.since, moment)
         except MetricsUnavailableError as error:
             said = str(error)

@@ -6,8 +6,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from kubedl.kube.types.meta import ObjectKey
+from kubedl.serving.rollout import analysis_runner
 from kubedl.serving.rollout.analysis import PENDING, Metrics, Thresholds
-from kubedl.serving.rollout.analysis_runner import STALE, AnalysisRunner
+from kubedl.serving.rollout.analysis_runner import AT_ONCE, STALE, AnalysisRunner
 from kubedl.serving.rollout.prometheus import MetricsUnavailableError
 from kubedl.serving.rollout.promql import Target
 from kubedl.serving.rollout.state_machine import LOOK
@@ -95,6 +96,28 @@ async def test_an_old_answer_counts_for_nothing() -> None:
     assert outcome(measured, later) == ("Unknown", "")
     await answered()
     assert (outcome(measured, later), len(woken)) == (("Good", "WithinBounds"), 2)
+
+
+async def test_an_answer_that_waited_for_its_turn_is_not_old(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There are many canaries, or the source is slow to fail."""
+    moment = 0.0
+    monkeypatch.setattr(analysis_runner, "monotonic", lambda: moment)
+    source = Played()
+    source.may_answer.clear()
+    source.answers = [Metrics(100, 5)] * (AT_ONCE + 2)
+    measured = AnalysisRunner(source, lambda _: None)
+    for number in range(AT_ONCE):
+        measured.result(ObjectKey("team", f"other-{number}"), BOUNDS, TARGET, SINCE, NOW)
+    outcome(measured)
+    await answered()
+    assert source.asked == [NOW] * AT_ONCE
+    moment = 60.0
+    source.may_answer.set()
+    for _ in range(3):
+        await answered()
+    later = NOW + timedelta(seconds=60)
+    assert source.asked == [*[NOW] * AT_ONCE, later]
+    assert outcome(measured, later) == ("Bad", "ErrorRate")
 
 
 async def test_another_step_is_asked_about_anew() -> None:
