@@ -56,6 +56,7 @@ class Applying(ClientModel):
     unknown: tuple[Resource[Any], ...] = ()  # kinds that the cluster does not have
     strips: bool = False  # image volumes
     refuses: str = ""  # pods that have this in them
+    full: bool = False  # the quota
     keeps: tuple[Resource[Any], ...] = ()  # kinds of which a policy lets nobody delete anything
     unreadable: str = ""  # the Deployment that has a field which the API server does not know
     asked: int = 0  # dry runs
@@ -107,6 +108,8 @@ class Applying(ClientModel):
     ) -> bytes:
         if params.get("dryRun"):
             self.asked += 1
+            if self.full:
+                raise ForbiddenError(403, "Forbidden", "exceeded quota: gpus, requested: 1, used: 4, limited: 4")
             if self.refuses and self.refuses in str(body):
                 raise InvalidError(422, "Invalid", "no such volumes here")
             return codec.encode(_stripped(body) if self.strips else body)

@@ -21,6 +21,7 @@ from kubedl.serving.workload.template import Body
 
 # Annotations: pull secrets in its pods that come from the ServiceAccount, and from the operator.
 ACCOUNT_SECRETS, LOADER_SECRETS = f"{GROUP}/account-pull-secrets", f"{GROUP}/loader-pull-secrets"
+EXCEEDED = "exceeded quota"  # the API server's words for a ResourceQuota without room
 
 
 def render(observed: Observed, servers: PredictorWorkload, program: Program) -> Body:
@@ -34,7 +35,7 @@ def render(observed: Observed, servers: PredictorWorkload, program: Program) -> 
     wish = servers.predictor.loader
     if servers.model is None or wish != "Auto":
         return _made(observed, servers, model_init_container.delivery_mode(wish), program)
-    return _probed(observed, servers, program)
+    return _probed(observed, servers, found, program)
 
 
 def _kept(observed: Observed, servers: PredictorWorkload, found: Deployment, program: Program) -> Body:
@@ -60,13 +61,17 @@ def _pull_secrets(annotations: Mapping[str, str]) -> dict[str, str]:
     return {key: annotations[key] for key in (ACCOUNT_SECRETS, LOADER_SECRETS) if key in annotations}
 
 
-def _probed(observed: Observed, servers: PredictorWorkload, program: Program) -> Body:
+def _probed(observed: Observed, servers: PredictorWorkload, found: Deployment | None, program: Program) -> Body:
     """Dry-run a pod with an image volume, to see whether the API server strips the volume."""
     mounted = _made(observed, servers, "ImageVolume", program)
     copied = _made(observed, servers, "InitCopy", program)
     try:
         answer: Body = observed.answer(_dry_run(servers, "ImageVolume", mounted))
     except (ForbiddenError, InvalidError) as refusal:
+        if found is not None and EXCEEDED in refusal.message and _frees_quota(mounted):
+            # Quotas are checked last, so nothing else is against the pod.
+            mode = model_init_container.delivery_mode(found.metadata.annotations.get(deployment.LOADER, ""))
+            return copied if mode == "InitCopy" else mounted
         try:
             observed.answer(_dry_run(servers, "InitCopy", copied))
         except (ForbiddenError, InvalidError):
@@ -74,6 +79,12 @@ def _probed(observed: Observed, servers: PredictorWorkload, program: Program) ->
         return copied
     image = servers.model.image if servers.model is not None else ""
     return mounted if model_init_container.survived(answer, image) else copied
+
+
+def _frees_quota(made: Body) -> bool:
+    """Return whether an update may delete old pods before there are new ones."""
+    rolling = made["spec"]["strategy"].get("rollingUpdate") or {}
+    return rolling.get("maxUnavailable") not in (0, "0%")
 
 
 def _dry_run(servers: PredictorWorkload, mode: DeliveryMode, made: Body) -> DryRun:

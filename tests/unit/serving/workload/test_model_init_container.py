@@ -1,18 +1,20 @@
 """How the model gets into pods, as the controller decides it."""
 
 import asyncio
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
 
+from kubedl.kube.errors import ForbiddenError
 from kubedl.kube.types.apps import DEPLOYMENTS
 from kubedl.kube.types.core import PODS, SERVICE_ACCOUNTS, PullSecret, ServiceAccount
 from kubedl.kube.types.meta import ObjectMeta
-from kubedl.serving.workload.deployment import LOADER
+from kubedl.serving.workload.deployment import IMAGE, LOADER
 from kubedl.serving.workload.model_init_container import Program
 from tests.training_builders import NAMESPACE
 from tests.unit.serving.fake_cluster import Stage
-from tests.unit.serving.inferences import NAME, inference, predictor, version, waiting_pod
+from tests.unit.serving.inferences import DIGEST, NAME, OTHER, inference, predictor, version, waiting_pod
 
 MAIN = f"{NAME}-main"
 
@@ -108,6 +110,29 @@ def test_a_copys_password_is_not_the_administrators_secret(runner: asyncio.Runne
     stage.look()
     volumes = stage.body(DEPLOYMENTS, MAIN)["spec"]["template"]["spec"]["volumes"]
     assert [volume["secret"]["secretName"] for volume in volumes if "secret" in volume] == ["regcred"]
+
+
+@pytest.mark.parametrize("strips", [False, True])
+@pytest.mark.parametrize(
+    ("strategy", "image"), [({"type": "Recreate"}, OTHER), ({"maxUnavailable": 1, "maxSurge": 0}, OTHER), ({}, DIGEST)]
+)
+def test_a_full_quota_does_not_stop_an_update_that_frees_it(
+    runner: asyncio.Runner, strategy: dict[str, Any], image: str, strips: bool
+) -> None:
+    """The model gets into the new pods as into the old ones; without room for any pod the refusal is told."""
+    stage = Stage(runner, inference(predictor(strategy=strategy)), version(), version("v2", OTHER))
+    stage.client.strips = strips
+    stage.look()
+    before = stage.body(DEPLOYMENTS, MAIN)["metadata"]["annotations"]
+    stage.serves(MAIN)
+    stage.settle()
+    stage.client.full = True
+    stage.edit(inference(predictor(strategy=strategy, modelVersion="v2")))
+    with nullcontext() if image == OTHER else pytest.raises(ForbiddenError):
+        stage.look()
+    notes = stage.body(DEPLOYMENTS, MAIN)["metadata"]["annotations"]
+    assert (notes[IMAGE], notes[LOADER]) == (f"hub/resnet@{image}", before[LOADER])
+    assert before[LOADER] == ("InitCopy" if strips else "ImageVolume")
 
 
 def registry() -> dict[str, Any]:
