@@ -13,6 +13,7 @@ import msgspec
 
 from kubedl.api.inference import Predictor
 from kubedl.api.inference_rollout import Rollout, RolloutStatus
+from kubedl.kube.types.apps import Deployment
 from kubedl.kube.types.core import Pod
 from kubedl.serving.naming import CANDIDATE, HTTP, STABLE, predictor_name
 from kubedl.serving.observed import Observed, Problem, model_of
@@ -162,7 +163,7 @@ def state_of(observed: Observed, predictor: Predictor) -> State:
             last_command_number=kept.last_command_number,
         )
     deployment = observed.deployments.get(predictor_name(observed.inference, predictor.name))
-    return State(stable=deployment.metadata.annotations.get(MODEL_VERSION, "") if deployment is not None else "")
+    return State(stable=_version(deployment) if deployment is not None else "")
 
 
 def written(state: State) -> RolloutStatus:
@@ -232,11 +233,12 @@ def _seen(observed: Observed, predictor_plan: PredictorPlan) -> Observations:
     pods = observed.pods_of(predictor_plan.predictor.name, track)
     is_loading, loaded = model_init_container.progress(pods)
     deployment = observed.deployments.get(name)
-    stuck = deployment is not None and deployment.is_stuck and not isinstance(model_of(observed, state.stable), Problem)
+    # A Deployment that the cluster refuses to change, for example by a quota, makes no progress either.
+    is_stuck = deployment is not None and (deployment.is_stuck or _version(deployment) != state.candidate)
     return Observations(
         ready=_candidate_is_ready(observed, predictor_plan),
         replaced=_replaced(observed, predictor_plan),
-        stuck=stuck,
+        stuck=is_stuck and not isinstance(model_of(observed, state.stable), Problem),
         unschedulable=any(_is_unschedulable(pod) for pod in pods),
         loading=is_loading,
         loaded=loaded,
@@ -295,8 +297,12 @@ def _is_large_enough(observed: Observed, predictor_plan: PredictorPlan) -> bool:
     return deployment is None or deployment.spec.replicas >= _least(observed, predictor_plan)
 
 
+def _version(deployment: Deployment) -> str:
+    return deployment.metadata.annotations.get(MODEL_VERSION, "")
+
+
 def _runs(observed: Observed, name: str, version: str, least: int = 1) -> bool:
     deployment = observed.deployments.get(name)
-    if deployment is None or deployment.metadata.annotations.get(MODEL_VERSION, "") != version:
+    if deployment is None or _version(deployment) != version:
         return False
     return deployment.is_settled and observed.endpoints.get(name, 0) >= least

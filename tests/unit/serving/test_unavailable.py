@@ -9,6 +9,7 @@ import pytest
 
 from harness.fakes.api_server import with_metadata
 from kubedl.api.model import MODEL_VERSIONS
+from kubedl.kube.errors import ForbiddenError
 from kubedl.kube.types.apps import DEPLOYMENTS, DeploymentCondition
 from kubedl.kube.types.core import PODS, ContainerState, ContainerStatus, Pod, PodCondition, PodStatus, Terminated
 from kubedl.kube.types.meta import ObjectKey, ObjectMeta
@@ -139,6 +140,19 @@ def test_a_promotion_that_makes_no_progress_ends(runner: asyncio.Runner) -> None
     stage.settle()
     assert (phase(stage), stage.condition("RolledBack").reason) == ("RolledBack", "PromotionStuck")
     assert stage.body(DEPLOYMENTS, MAIN)["metadata"]["annotations"]["serving.kubedl.io/model-version"] == "v1"
+
+
+def test_a_promotion_whose_pods_are_refused_ends(runner: asyncio.Runner) -> None:
+    """The Deployment is not changed then, and so has no progress to report."""
+    stage = started(runner, STEPS)
+    stage.client.full = True
+    say(stage, "promote")
+    with pytest.raises(ForbiddenError):
+        stage.look()
+    assert phase(stage) == "Promoting"
+    stage.api.now += state_machine.STARTING
+    stage.settle()
+    assert (phase(stage), stage.condition("RolledBack").reason) == ("RolledBack", "PromotionStuck")
 
 
 def test_a_promotion_without_a_way_back_is_not_given_up(runner: asyncio.Runner) -> None:
