@@ -81,7 +81,8 @@ def _covers(key: str, place: str) -> bool:
     parts, names = pattern.split("."), host.split(".")
     if below != path or len(parts) != len(names) or len(pattern) > LONGEST_PATTERN:
         return False
-    return all(fnmatch.fnmatchcase(name, part) for name, part in zip(names, parts, strict=True))
+    # Equal parts first: in a pattern, the brackets of an IPv6 address stand for one character.
+    return all(name == part or fnmatch.fnmatchcase(name, part) for name, part in zip(names, parts, strict=True))
 
 
 def _places(address: ImageReference) -> list[str]:

@@ -34,6 +34,12 @@ def test_the_most_specific_entry_counts(content: dict[str, Any]) -> None:
     assert find_credentials(content, ADDRESS) == RegistryCredentials("me", "secret")
 
 
+@pytest.mark.parametrize("key", ["[fd00::5]:5000", "https://[fd00::5]:5000", "[fd00::5]:5000/team"])
+def test_a_registry_may_have_an_ipv6_address(key: str) -> None:
+    address = parse_reference("[fd00::5]:5000/team/model", "v1")
+    assert find_credentials({"auths": {key: entry()}}, address) == RegistryCredentials("me", "secret")
+
+
 def test_docker_hub_has_a_name_of_its_own() -> None:
     content = {"auths": {"https://index.docker.io/v1/": entry()}}
     assert find_credentials(content, parse_reference("team/model", "v1")) == RegistryCredentials("me", "secret")
