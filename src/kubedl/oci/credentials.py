@@ -6,7 +6,6 @@ ignored.
 """
 
 import base64
-import binascii
 import fnmatch
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -104,7 +103,7 @@ def _login(entry: Mapping[str, Any]) -> RegistryCredentials:
     if entry.get("auth") and not password:
         try:
             name, _, password = base64.b64decode(str(entry["auth"])).decode().partition(":")
-        except (binascii.Error, UnicodeDecodeError):
+        except ValueError:
             raise _bad("the credentials have an entry that is not base64; create the Secret again") from None
     return RegistryCredentials(name, password.rstrip("\0"), str(entry.get("identitytoken") or ""))
 

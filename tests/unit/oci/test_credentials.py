@@ -61,6 +61,7 @@ def test_without_an_entry_nobody_is_meant(content: dict[str, Any]) -> None:
         {"credsStore": "desktop"},
         {"credHelpers": {"r.example.com": "ecr-login"}},
         {"auths": {"r.example.com": {"auth": "not base64"}}},
+        {"auths": {"r.example.com": {"auth": "päss"}}},
     ],
 )
 def test_what_cannot_be_used_is_refused(content: dict[str, Any]) -> None:
