@@ -31,7 +31,8 @@ def parse_reference(repository: str, tag: str) -> ImageReference:
     registry, path = (first, rest) if named else (HUB, repository if slash else f"library/{repository}")
     if registry == f"index.{HUB}":
         registry = HUB
-    if len(path) > 255:
+    port = re.search(r":([0-9]+)$", registry)
+    if len(path) > 255 or (port and int(port[1]) > 65535):
         raise _bad_repository(repository)
     if not re.fullmatch(TAG, tag) or re.match(REFERRERS, tag):
         raise _bad(f"{quote_for_display(tag)} is not a tag; use letters, digits, '.', '_' and '-', at most 128")

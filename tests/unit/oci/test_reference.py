@@ -30,7 +30,8 @@ def test_a_repository_has_a_host(repository: str, expected: ImageReference) -> N
 @pytest.mark.parametrize(
     "repository",
     ["", "/a", "a/", "r.example.com/", "r.example.com/A", "r.example.com/a b", "r.example.com/a//b", "r.x/a\r\nX: 1",
-     "user@r.example.com/a", "r.example.com/../a", "https://r.example.com/a", "r.example.com/" + "a" * 256],
+     "user@r.example.com/a", "r.example.com:65536/a", "r.example.com/../a", "https://r.example.com/a",
+     "r.example.com/" + "a" * 256],
 )  # fmt: skip
 def test_other_repositories_are_refused(repository: str) -> None:
     with pytest.raises(ImageError) as caught:
