@@ -192,7 +192,7 @@ def drops_timeouts(route: HTTPRoute) -> bool:
 
 def says(route: HTTPRoute, wanted: Body) -> bool:
     """Return whether the existing route is equal to one that `route` renders."""
-    spec = wanted["spec"]
+    spec, notes = wanted["spec"], wanted["metadata"].get("annotations", {})
     refs = {(one["name"], one["port"], one["weight"]) for rule in spec["rules"] for one in rule["backendRefs"]}
     parents = {(one["name"], one["namespace"], one.get("sectionName", "")) for one in spec["parentRefs"]}
     return (
@@ -201,6 +201,7 @@ def says(route: HTTPRoute, wanted: Body) -> bool:
         and {(parent.name, parent.namespace, parent.section_name) for parent in route.spec.parent_refs} == parents
         and list(route.spec.hostnames) == spec["hostnames"]
         and _waits(route, wanted)
+        and route.metadata.annotations.get(SINCE) == notes.get(SINCE)
     )
 
 
@@ -280,8 +281,19 @@ def _waits(route: HTTPRoute, wanted: Body) -> bool:
 
 def _since(route: HTTPRoute | None, refs: list[Body], now: datetime | None) -> str | None:
     if route is not None and _shares(route) == {(ref["name"], ref["port"], ref["weight"]) for ref in refs}:
-        return route.metadata.annotations.get(SINCE)
+        written = route.metadata.annotations.get(SINCE)
+        if not written or now is None or _is_past(written, now):
+            return written
+        # `until_left` takes it for now on every call, so it is replaced; else a backend might be kept for hours.
     return now.isoformat() if now is not None else None
+
+
+def _is_past(written: str, now: datetime) -> bool:
+    try:
+        moment = datetime.fromisoformat(written)
+    except ValueError:
+        return False
+    return moment.tzinfo is not None and moment <= now
 
 
 def _unseen(route: HTTPRoute) -> bool:

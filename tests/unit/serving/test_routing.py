@@ -244,6 +244,19 @@ def test_a_moment_that_cannot_be_read_is_now(written: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "written", ["yesterday", "2026-01-01T00:00:00", (NOW + timedelta(hours=1)).isoformat()], ids=str
+)
+def test_a_moment_that_is_always_now_is_replaced(written: str) -> None:
+    """By an edit, or by a clock that was ahead: whoever left the route would be kept until that moment."""
+    made = body(backends(30, 70))
+    made["metadata"]["annotations"][SINCE] = written
+    wanted = body(backends(30, 70), served(made), NOW)
+    assert wanted["metadata"]["annotations"][SINCE] == NOW.isoformat()
+    assert not says(served(made), wanted)
+    assert says(served(wanted), body(backends(30, 70), served(wanted), NOW + timedelta(seconds=1)))
+
+
+@pytest.mark.parametrize(
     ("status", "expected"),
     [
         (parent(Accepted="True", ResolvedRefs="True"), None),
