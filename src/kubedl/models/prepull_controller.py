@@ -106,8 +106,12 @@ class PrePullController:
             decided = plan(replace(observed, job=await self._create(version, decided.create)))
         return await self._apply(version, decided)
 
+    def _is_missing(self, now: datetime) -> bool:
+        """Return whether OpenKruise was missing a moment ago; a moment far ahead means that the clock was set back."""
+        return now < self._ask_again <= now + LOOK_FOR_KRUISE
+
     async def _find(self, version: ModelVersion) -> ImagePullJob | ApiError | None:
-        if self._clock() < self._ask_again:
+        if self._is_missing(self._clock()):
             return NotFoundError(404, "", "detected for another version")
         name = ObjectKey(version.metadata.namespace, pull_job_name(version))
         try:
@@ -131,7 +135,7 @@ class PrePullController:
         if not decided.is_missing:
             return decided.again
         now = self._clock()
-        if now >= self._ask_again:
+        if not self._is_missing(now):
             self._ask_again = now + LOOK_FOR_KRUISE
         return (self._ask_again - now).total_seconds()
 

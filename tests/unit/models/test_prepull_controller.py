@@ -147,6 +147,16 @@ def test_openkruise_is_looked_for_once_for_all_versions() -> None:
     assert stage.writes == ["patch modelversions"]
 
 
+def test_a_clock_that_is_set_back_hides_openkruise_from_nobody() -> None:
+    stage = Stage()
+    stage.installed = False
+    stage.look()
+    stage.installed = True
+    stage.api.now -= PATIENCE
+    assert stage.look() == LOOK
+    assert stage.said.reason == "Pulling"
+
+
 @pytest.mark.parametrize("finished", [NOW, None])
 def test_nobody_waits_for_openkruise_for_ever(finished: datetime | None) -> None:
     """So that the day it comes is not the day on which all images of years are pulled."""
