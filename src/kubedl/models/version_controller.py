@@ -78,7 +78,7 @@ class ModelVersionController:
         if pod.status.phase != "Running" and moment is not None and now - moment < NEW:
             return NOTHING
         uid, at, heard = self._heard.get(key, ("", now, NOTHING))
-        if uid == pod.metadata.uid and now - at < LOOK:
+        if uid == pod.metadata.uid and timedelta() <= now - at < LOOK:  # not after a clock was set back
             return heard
         heard = await fetch_diagnostics(self._writer.client, pod)
         self._heard[key] = pod.metadata.uid, now, heard

@@ -264,6 +264,10 @@ def test_progress_is_asked_for_now_and_then(runner: asyncio.Runner) -> None:
     stage.api.now += timedelta(seconds=5)
     stage.look()
     assert (stage.status.progress.bytes_done, stage.writes) == (9, ["patch modelversions"])
+    stage.client.log = b"progress 10/10 weights.bin\n"
+    stage.api.now -= timedelta(hours=1)  # a clock that is set back
+    stage.look()
+    assert stage.status.progress.bytes_done == 10
 
 
 def test_a_pod_that_does_not_start_is_explained_by_its_events(runner: asyncio.Runner) -> None:
