@@ -72,6 +72,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser().error("--without-cluster-role requires --namespace: Roles cannot grant access to all namespaces")
     if options.without_cluster_role and options.efs_file_systems.allowed:
         parser().error("--efs-file-systems requires a ClusterRole: PersistentVolumes are cluster-scoped")
+    if options.workers < 1:
+        parser().error("--workers must be at least 1: no job would be reconciled")
+    try:
+        _timing(options)
+    except ValueError as error:
+        parser().error(f"--lease-seconds, --lease-renew-seconds, --lease-retry-seconds: {error}")
     configure_log(options.log_format, options.log_level)
     collect_seldom()
     try:
@@ -147,8 +153,7 @@ async def _serve(options: argparse.Namespace) -> None:
     # A separate client: lease renewals must not queue behind the writes that they permit.
     lease_client = Client(identity, on_request=metrics.observe_request, sockets=2)
     lease = ObjectKey(options.lease_namespace or identity.namespace, lease_name(options.namespace))
-    timing = Timing(options.lease_seconds, options.lease_renew_seconds, options.lease_retry_seconds)
-    election = LeaderElector(lease_client, lease, timing=timing, changed=metrics.leading)
+    election = LeaderElector(lease_client, lease, timing=_timing(options), changed=metrics.leading)
     limiter = RateLimiter(options.calls_per_second, options.calls_burst)
     client = Client(identity, limiter=limiter, on_request=metrics.observe_request, before_write=election.check)
     manager = Manager(client, silence=options.watch_silence_seconds)
@@ -184,6 +189,10 @@ def _setup(context: Context) -> None:
     metrics.registry.register(object_metrics([resource.kind for resource in jobs], manager.reflectors))
     for informer in manager.reflectors:
         metrics.add_cache(informer.resource.name, informer.age, informer.store.__len__)
+
+
+def _timing(options: argparse.Namespace) -> Timing:
+    return Timing(options.lease_seconds, options.lease_renew_seconds, options.lease_retry_seconds)
 
 
 def lease_name(namespace: str | None) -> str:
