@@ -257,7 +257,8 @@ class TestRequests:
 
     def test_a_connection_is_not_kept_for_long(self, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
         """A load balancer may have dropped it, and says nothing."""
-        monkeypatch.setattr("kubedl.kube.sync_client.IDLE", 0.0)
+        for module in ("sync_client", "http"):
+            monkeypatch.setattr(f"kubedl.kube.{module}.IDLE", 0.0)
         with serving([(200, b"1")]) as server, client(write({}, {"server": _address(server)})) as made:
             assert [made.call("GET", "/x") for _ in range(2)] == [b"1", b"1"]
             assert server.connections == 2
