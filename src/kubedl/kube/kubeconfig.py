@@ -113,6 +113,8 @@ def _load(path: Path) -> dict[str, Any]:
         raise KubeconfigError(f"kubeconfig {path} does not exist; pass --kubeconfig") from error
     except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
         raise KubeconfigError(f"kubeconfig {path}: {error}") from error
+    if config is None:
+        return {}  # an empty file, as kubectl takes it
     if not isinstance(config, dict):
         raise KubeconfigError(f"kubeconfig {path}: not a mapping")
     return config

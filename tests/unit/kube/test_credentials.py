@@ -207,7 +207,7 @@ def test_what_is_not_supported_is_refused_by_name(
 
 
 async def test_several_files_are_merged_as_kubectl_merges_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first to have an entry wins, files that are missing are left out, and paths begin at their own file."""
+    """The first to have an entry wins, files that are missing or empty are left out, paths begin at their own file."""
     mine, shared = tmp_path / "mine", tmp_path / "shared"
     mine.mkdir()
     shared.mkdir()
@@ -227,7 +227,8 @@ async def test_several_files_are_merged_as_kubectl_merges_them(tmp_path: Path, m
         )
     )
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
-    files = [mine / "config", tmp_path / "missing", shared / "config"]
+    (tmp_path / "empty").touch()
+    files = [mine / "config", tmp_path / "missing", tmp_path / "empty", shared / "config"]
     monkeypatch.setenv("KUBECONFIG", os.pathsep.join(map(str, files)))
     found = load(None)
     assert (found.server, found.namespace, await _token(found)) == ("http://127.0.0.1:1", "team", "my own")
