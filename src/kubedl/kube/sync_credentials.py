@@ -145,7 +145,7 @@ def load(overrides: Overrides) -> SyncCredentials:
     """
     paths = [Path(overrides.kubeconfig)] if overrides.kubeconfig else kubeconfig.default_paths()
     choice = Choice(overrides.context, overrides.cluster, overrides.user)
-    if not overrides.kubeconfig and not any(path.exists() for path in paths):
+    if not overrides.kubeconfig and not any(map(kubeconfig.is_there, paths)):
         if overrides.server:
             return SyncCredentials(_nothing(overrides.server), overrides)
         if server_of_pod():

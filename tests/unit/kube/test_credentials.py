@@ -15,6 +15,7 @@ import yaml
 from aiohttp.test_utils import RawTestServer
 
 from kubedl.kube import credentials as module
+from kubedl.kube import sync_credentials
 from kubedl.kube.client import Client
 from kubedl.kube.credentials import Credentials, from_kubeconfig, in_cluster, load
 from kubedl.kube.errors import UnauthorizedError, UnknownOutcomeError
@@ -235,6 +236,18 @@ async def test_several_files_are_merged_as_kubectl_merges_them(tmp_path: Path, m
     monkeypatch.setenv("KUBECONFIG", os.pathsep.join([str(tmp_path / "no"), str(tmp_path / "none")]))
     with pytest.raises(CredentialsError, match="no such files"):
         load(None)
+
+
+def test_a_file_that_cannot_be_looked_for_is_named(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one in the home directory of another user, which kubectl does not leave out either."""
+    hidden = tmp_path / ("x" * 300)  # longer than a name can be
+    with pytest.raises(CredentialsError, match=hidden.name):
+        from_kubeconfig(write(), hidden)
+    monkeypatch.setenv("KUBECONFIG", str(hidden))
+    with pytest.raises(CredentialsError, match=hidden.name):
+        sync_credentials.load(sync_credentials.Overrides())
 
 
 async def test_a_token_that_is_replaced_in_the_kubeconfig_is_read_again(write: Write) -> None:
