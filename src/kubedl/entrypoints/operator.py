@@ -24,7 +24,7 @@ from kubedl.entrypoints.process import collect_seldom, configure_log, until_sign
 from kubedl.kube import credentials, watch
 from kubedl.kube.client import Client
 from kubedl.kube.kubeconfig import CredentialsError
-from kubedl.kube.rate_limiter import RateLimiter
+from kubedl.kube.rate_limiter import OwnPauses, RateLimiter
 from kubedl.kube.types.meta import ObjectKey
 from kubedl.models import grants as models_grants
 from kubedl.models import setup as models
@@ -156,8 +156,16 @@ async def _serve(options: argparse.Namespace) -> None:
     election = LeaderElector(lease_client, lease, timing=_timing(options), changed=metrics.leading)
     limiter = RateLimiter(options.calls_per_second, options.calls_burst)
     client = Client(identity, limiter=limiter, on_request=metrics.observe_request, before_write=election.check)
+    # A separate client: where events are limited (EventRateLimit), a 429 for one must not make all other requests wait.
+    event_client = Client(
+        identity,
+        limiter=OwnPauses(limiter),
+        on_request=metrics.observe_request,
+        before_write=election.check,
+        sockets=2,
+    )
     manager = Manager(client, silence=options.watch_silence_seconds)
-    recorder = EventRecorder(client, dropped=metrics.event_dropped)
+    recorder = EventRecorder(event_client, dropped=metrics.event_dropped)
     _setup(Context(manager, recorder, metrics, options, _now))
     manager.add_runnable(recorder.run)
     manager.add_runnable(metrics.watch_loop_lag)
@@ -174,6 +182,7 @@ async def _serve(options: argparse.Namespace) -> None:
                 await until_signalled(manager.run(elected))
     finally:
         await client.close()
+        await event_client.close()
         await lease_client.close()
 
 
