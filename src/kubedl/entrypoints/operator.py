@@ -82,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     collect_seldom()
     try:
         asyncio.run(_serve(options))
-    except CredentialsError as error:
+    except (CredentialsError, OSError) as error:  # such as an address that is in use
         print(f"kubedl operator: {error}", file=sys.stderr)
         return 2
     return 0

@@ -3,7 +3,11 @@
 import socket
 
 # Each option may have another name in another operating system: macOS has no TCP_KEEPIDLE.
-OPTIONS = ((("TCP_KEEPIDLE", "TCP_KEEPALIVE"), 30), (("TCP_KEEPINTVL",), 10), (("TCP_KEEPCNT",), 3))
+OPTIONS: tuple[tuple[tuple[str, ...], int], ...] = (
+    (("TCP_KEEPIDLE", "TCP_KEEPALIVE"), 30),
+    (("TCP_KEEPINTVL",), 10),
+    (("TCP_KEEPCNT",), 3),
+)
 
 
 def keep_alive(connected: socket.socket) -> None:

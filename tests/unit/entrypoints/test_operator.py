@@ -154,3 +154,18 @@ def test_numbers_with_which_it_could_not_work_are_refused_at_the_start(
     with pytest.raises(SystemExit):
         operator.main(arguments)
     assert said in capsys.readouterr().err
+
+
+def test_an_address_in_use_is_said_in_a_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On a laptop, many programs listen at 8080."""
+
+    async def serve(_: object) -> None:
+        raise OSError(98, "address already in use")
+
+    monkeypatch.setattr(operator, "_serve", serve)
+    for name in ("configure_log", "collect_seldom"):  # of the whole process
+        monkeypatch.setattr(operator, name, lambda *_: None)
+    assert operator.main([]) == 2
+    assert capsys.readouterr().err == "kubedl operator: [Errno 98] address already in use\n"
