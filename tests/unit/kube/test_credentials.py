@@ -62,6 +62,8 @@ async def test_a_token_may_stand_in_another_file(write: Write, tmp_path: Path) -
     """A relative path is meant from the kubeconfig."""
     (tmp_path / "token").write_text("from-file\n")
     assert await _token(from_kubeconfig(write({"tokenFile": "token"}))) == "from-file"
+    assert await _token(from_kubeconfig(write({"tokenFile": "token", "token": "beside"}))) == "from-file"
+    assert await _token(from_kubeconfig(write({"tokenFile": "nowhere", "token": "beside"}))) == "beside"
     assert await _token(from_kubeconfig(write({"tokenFile": str(tmp_path / "token")}))) == "from-file"
 
 
