@@ -50,6 +50,23 @@ def test_a_monitor_elsewhere_looks_at_the_operators_namespace(helm: Helm) -> Non
 
 
 @pytest.mark.parametrize(
+    ("other", "settings"),
+    [
+        ("console", {"create": True}),
+        ("history", {"create": True, "cluster": "prod", "databaseSecret": "database"}),
+    ],
+)
+def test_so_do_the_monitors_of_console_and_recorder(helm: Helm, other: str, settings: Object) -> None:
+    """A Prometheus that selects those of one namespace finds them all."""
+    for namespace, selector in (("", None), ("monitoring", {"matchNames": ["kubedl-system"]})):
+        monitor = {"create": True, "namespace": namespace}
+        objects = helm.template({"metrics": {"serviceMonitor": monitor}, other: settings})
+        monitors = [one for one in objects if one["kind"] == "ServiceMonitor"]
+        assert [one["metadata"]["namespace"] for one in monitors] == [namespace or "kubedl-system"] * 2
+        assert [one["spec"].get("namespaceSelector") for one in monitors] == [selector] * 2
+
+
+@pytest.mark.parametrize(
     ("key", "value"),
     [
         ("interval", "1m"),

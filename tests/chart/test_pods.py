@@ -148,6 +148,7 @@ def test_unhealthy_pods_can_be_protected_too(helm: Helm) -> None:
         ({"podDisruptionBudget": {"minAvailable": 1, "maxUnavailable": 1}}, "minAvailable or maxUnavailable, not both"),
         ({"podDisruptionBudget": {"minAvailable": 2}}, "no node could be drained"),
         ({"podDisruptionBudget": {"minAvailable": "100%"}}, "no node could be drained"),
+        ({"podDisruptionBudget": {"minAvailable": "51%"}}, "no node could be drained"),  # of two, rounded up
         (
             {"operator": {"noLeaderElection": True}, "replicas": 1, "strategy": {"type": "RollingUpdate"}},
             "the old pod must end before",

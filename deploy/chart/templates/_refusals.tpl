@@ -52,7 +52,12 @@
 {{- if and (ne $fewest "") (ne (toString .maxUnavailable) "") -}}
 {{- fail "podDisruptionBudget: set minAvailable or maxUnavailable, not both" -}}
 {{- end -}}
-{{- if and .create (gt (int $.Values.replicas) 1) (or (eq $fewest "100%") (and (regexMatch "^[0-9]+$" $fewest) (ge (int $fewest) (int $.Values.replicas)))) -}}
+{{- $available := int $fewest -}}
+{{- if hasSuffix "%" $fewest -}}
+{{- /* Kubernetes rounds up. */ -}}
+{{- $available = div (add (mul (trimSuffix "%" $fewest | int) (int $.Values.replicas)) 99) 100 | int -}}
+{{- end -}}
+{{- if and .create (gt (int $.Values.replicas) 1) (ge $available (int $.Values.replicas)) -}}
 {{- fail "podDisruptionBudget.minAvailable: with as many as there are replicas no node could be drained" -}}
 {{- end -}}
 {{- end -}}

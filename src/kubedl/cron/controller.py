@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import msgspec
 
-from kubedl.api.conditions import turned
+from kubedl.api.conditions import find, turned
 from kubedl.api.cron import CRONS, Cron, CronStatus
 from kubedl.api.training import TrainingJob
 from kubedl.cron.plan import READY, Observed, Plan, Reason, plan, with_reason
@@ -29,6 +29,7 @@ NOT_FILLED = 2.0  # seconds until caches that are being filled are checked again
 QUIET = ("Scheduled",)  # reasons that need no event
 EXPECTED = ("CronSuspended", "DeadlineReached")  # reasons that the user asked for
 REFUSED = "RunRefused"
+SELDOM = timedelta(minutes=1)  # between messages about a refused run
 TRANSIENT = (ConflictError, NamespaceTerminatingError, TooManyRequestsError)
 
 Jobs = Mapping[Resource[TrainingJob], Reflector[TrainingJob]]
@@ -52,11 +53,13 @@ class CronController:
         self._writer = writer
         self._recorder = recorder
         self._clock = clock
+        self.told: dict[ObjectKey, datetime] = {}  # when the message about a refused run was last written
 
     async def reconcile(self, key: ObjectKey) -> float | None:
         """Reconcile one Cron; returns after how many seconds to reconcile again."""
         cron = self._crons.get(key)
         if cron is None:
+            self.told.pop(key, None)
             return None
         if not all(source.synced.is_set() or source.absent for source in self._jobs.values()):
             return NOT_FILLED
@@ -90,7 +93,8 @@ class CronController:
                     raise  # nothing that a user could fix
                 refusal = error
                 claimed = msgspec.structs.replace(status, conditions=observed.cron.status.conditions)
-                status = with_reason(cron, claimed, Reason("False", REFUSED, error.message), observed.now)
+                said = Reason("False", REFUSED, self._message(cron, error.message, observed.now))
+                status = with_reason(cron, claimed, said, observed.now)
         cron = await self._write(cron, status)
         self._report(observed.cron, status)
         for run in decided.replace:
@@ -100,6 +104,19 @@ class CronController:
             await self._writer.delete(cron, run.resource, run.job)
         if refusal is not None:
             raise refusal
+
+    def _message(self, cron: Cron, message: str, now: datetime) -> str:
+        """Return what is said about a refused run.
+
+        Each write of the status has the run tried again at once. So a message that differs at each try, such as by the
+        port of a connection, is written seldom.
+        """
+        key, old = cron.metadata.key, find(cron.status.conditions, READY)
+        known = old is not None and (old.reason, old.observed_generation) == (REFUSED, cron.metadata.generation)
+        if old is not None and known and key in self.told and abs(now - self.told[key]) < SELDOM:
+            return old.message
+        self.told[key] = now
+        return message
 
     async def _create(self, cron: Cron, scheduled: datetime) -> None:
         body = run_body(cron, scheduled)

@@ -7,6 +7,8 @@ message.
 
 import argparse
 import json
+import os
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
@@ -23,6 +25,9 @@ MOST_CHARACTERS = 2000
 def main(arguments: Sequence[str] | None = None) -> int:
     """Load the model that the arguments name."""
     options = parser().parse_args(arguments)
+    # The first process of a container ignores a signal without a handler, and would be killed after the grace period.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: os._exit(1))
     reason, message, code = "", "", 0
     try:
         _load(options)

@@ -24,7 +24,7 @@ from kubedl.entrypoints.process import collect_seldom, configure_log, until_sign
 from kubedl.kube import credentials, watch
 from kubedl.kube.client import Client
 from kubedl.kube.kubeconfig import CredentialsError
-from kubedl.kube.rate_limiter import RateLimiter
+from kubedl.kube.rate_limiter import OwnPauses, RateLimiter
 from kubedl.kube.types.meta import ObjectKey
 from kubedl.models import grants as models_grants
 from kubedl.models import setup as models
@@ -72,11 +72,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser().error("--without-cluster-role requires --namespace: Roles cannot grant access to all namespaces")
     if options.without_cluster_role and options.efs_file_systems.allowed:
         parser().error("--efs-file-systems requires a ClusterRole: PersistentVolumes are cluster-scoped")
+    if options.workers < 1:
+        parser().error("--workers must be at least 1: no job would be reconciled")
+    try:
+        _timing(options)
+    except ValueError as error:
+        parser().error(f"--lease-seconds, --lease-renew-seconds, --lease-retry-seconds: {error}")
     configure_log(options.log_format, options.log_level)
     collect_seldom()
     try:
         asyncio.run(_serve(options))
-    except CredentialsError as error:
+    except (CredentialsError, OSError) as error:  # such as an address that is in use
         print(f"kubedl operator: {error}", file=sys.stderr)
         return 2
     return 0
@@ -147,12 +153,19 @@ async def _serve(options: argparse.Namespace) -> None:
     # A separate client: lease renewals must not queue behind the writes that they permit.
     lease_client = Client(identity, on_request=metrics.observe_request, sockets=2)
     lease = ObjectKey(options.lease_namespace or identity.namespace, lease_name(options.namespace))
-    timing = Timing(options.lease_seconds, options.lease_renew_seconds, options.lease_retry_seconds)
-    election = LeaderElector(lease_client, lease, timing=timing, changed=metrics.leading)
+    election = LeaderElector(lease_client, lease, timing=_timing(options), changed=metrics.leading)
     limiter = RateLimiter(options.calls_per_second, options.calls_burst)
     client = Client(identity, limiter=limiter, on_request=metrics.observe_request, before_write=election.check)
+    # A separate client: where events are limited (EventRateLimit), a 429 for one must not make all other requests wait.
+    event_client = Client(
+        identity,
+        limiter=OwnPauses(limiter),
+        on_request=metrics.observe_request,
+        before_write=election.check,
+        sockets=2,
+    )
     manager = Manager(client, silence=options.watch_silence_seconds)
-    recorder = EventRecorder(client, dropped=metrics.event_dropped)
+    recorder = EventRecorder(event_client, dropped=metrics.event_dropped)
     _setup(Context(manager, recorder, metrics, options, _now))
     manager.add_runnable(recorder.run)
     manager.add_runnable(metrics.watch_loop_lag)
@@ -169,6 +182,7 @@ async def _serve(options: argparse.Namespace) -> None:
                 await until_signalled(manager.run(elected))
     finally:
         await client.close()
+        await event_client.close()
         await lease_client.close()
 
 
@@ -184,6 +198,10 @@ def _setup(context: Context) -> None:
     metrics.registry.register(object_metrics([resource.kind for resource in jobs], manager.reflectors))
     for informer in manager.reflectors:
         metrics.add_cache(informer.resource.name, informer.age, informer.store.__len__)
+
+
+def _timing(options: argparse.Namespace) -> Timing:
+    return Timing(options.lease_seconds, options.lease_renew_seconds, options.lease_retry_seconds)
 
 
 def lease_name(namespace: str | None) -> str:

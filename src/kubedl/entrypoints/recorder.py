@@ -160,6 +160,8 @@ async def _record(options: argparse.Namespace) -> None:
         ) as address:
             log.info("started", cluster=options.cluster, address=address, pid=os.getpid())
             lead = partial(_lead, recorder, election, companions)
+            if options.no_leader_election:
+                metrics.leading(True)  # an alert looks for a recorder that does
             with lease_timer.lease_timer(election.check):
                 await until_signalled(lead() if options.no_leader_election else election.run(lead))
     finally:

@@ -97,10 +97,10 @@ def _tls(paths: Sequence[Path], access: Access, choice: Choice) -> TLSConfig:
 
 
 def _token(paths: Sequence[Path], user: Entry, choice: Choice) -> Token | None:
+    if file := user.text("tokenFile"):  # before a token, as kubectl does: the file is rotated
+        return _token_from_file(user.directory / file, user.text("token"))
     if user.text("token"):
         return Token(lambda: _token_in_kubeconfig(paths, choice))
-    if file := user.text("tokenFile"):
-        return _token_from_file(user.directory / file)
     if plugin := exec_plugin.plugin_of(user):
         return Token(lambda: _token_from_plugin(plugin, user))
     return None
@@ -110,8 +110,16 @@ def _token_in_kubeconfig(paths: Sequence[Path], choice: Choice) -> tuple[str, fl
     return kubeconfig.read(paths, UNSUPPORTED, choice).user.text("token"), REREAD_AFTER
 
 
-def _token_from_file(path: Path) -> Token:
-    return Token(lambda: (read_token(path), REREAD_AFTER))
+def _token_from_file(path: Path, otherwise: str = "") -> Token:
+    def fetch() -> tuple[str, float]:
+        try:
+            return read_token(path), REREAD_AFTER
+        except CredentialsError:
+            if not otherwise:
+                raise
+            return otherwise, REREAD_AFTER
+
+    return Token(fetch)
 
 
 def _token_from_plugin(plugin: Plugin, user: Entry) -> tuple[str, float]:

@@ -86,10 +86,18 @@ def default_paths() -> list[Path]:
     return named or [Path.home() / ".kube" / "config"]
 
 
+def is_there(path: Path) -> bool:
+    """Return whether there is such a file. One that cannot be looked for counts: reading it says why."""
+    try:
+        return path.exists()
+    except OSError:
+        return True
+
+
 def read(paths: Sequence[Path], unsupported: Unsupported, choice: Choice = CURRENT) -> Access:
     """Load the chosen context, by default the current one. If several files are given, some may be missing."""
     named = f"kubeconfig {os.pathsep.join(map(str, paths))}"
-    found = [path for path in paths if path.exists()] if len(paths) > 1 else list(paths)
+    found = [path for path in paths if is_there(path)] if len(paths) > 1 else list(paths)
     if not found:
         raise KubeconfigError(f"{named}: no such files")
     files = [(path, _load(path)) for path in found]
@@ -113,6 +121,8 @@ def _load(path: Path) -> dict[str, Any]:
         raise KubeconfigError(f"kubeconfig {path} does not exist; pass --kubeconfig") from error
     except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
         raise KubeconfigError(f"kubeconfig {path}: {error}") from error
+    if config is None:
+        return {}  # an empty file, as kubectl takes it
     if not isinstance(config, dict):
         raise KubeconfigError(f"kubeconfig {path}: not a mapping")
     return config

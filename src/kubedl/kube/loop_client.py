@@ -30,6 +30,7 @@ from kubedl.kube.sync_client import (
     LONGEST_PAUSE,
     NO_PARAMS,
     SyncClient,
+    refuse_control_characters,
 )
 from kubedl.kube.sync_credentials import SyncCredentials
 
@@ -135,8 +136,7 @@ class LoopClient:
         credentials = self.credentials
         found = await asyncio.to_thread(credentials.headers) if credentials.renewable else credentials.headers()
         lines = [*found.items(), *(("Impersonate-Group", group) for group in credentials.groups())]
-        if any(not f"{name}{value}".isprintable() for name, value in lines):
-            raise CredentialsError("the credentials have a line break or another control character")
+        refuse_control_characters(lines)
         return "".join(f"{name}: {value}\r\n" for name, value in lines)
 
     @contextmanager

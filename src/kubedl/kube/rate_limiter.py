@@ -28,3 +28,16 @@ class RateLimiter:
     def pause(self, seconds: float) -> None:
         """Pause all requests: the server is overloaded."""
         self._paused_until = max(self._paused_until, asyncio.get_running_loop().time() + seconds)
+
+
+class OwnPauses(RateLimiter):
+    """Takes tokens of another bucket. Its own pauses do not affect that one."""
+
+    def __init__(self, shared: RateLimiter) -> None:
+        super().__init__(0, 0)
+        self._shared = shared
+
+    async def take(self) -> None:
+        """Wait for the end of the own pause, then for a token."""
+        await super().take()
+        await self._shared.take()

@@ -10,7 +10,7 @@ import threading
 import time
 import zlib
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from socket import socket
 from urllib.parse import SplitResult, unquote, urlencode, urlsplit
@@ -34,6 +34,7 @@ BUSY_PAUSE = 1.0  # seconds, if the server gives no Retry-After
 LONGEST_PAUSE = 10.0
 LONGEST_LINE = 8 * 2**20  # bytes; no object is as long, and a log line of this length is passed on in parts
 PIECE = 64 * 1024
+IDLE = 50.0  # seconds; shorter than the idle timeout of load balancers, which drop connections silently
 NO_PARAMS: Mapping[str, str] = {}
 
 OnCall = Callable[[str, str, str, float], None]  # method, path, result, seconds
@@ -56,7 +57,7 @@ class SyncClient:
         self.agent = agent
         self.timeout = timeout
         self.on_call = on_call
-        self._idle: list[http.client.HTTPConnection] = []
+        self._idle: list[tuple[http.client.HTTPConnection, float]] = []  # and since when
         self._closed = False
         self._lock = threading.Lock()
 
@@ -68,8 +69,18 @@ class SyncClient:
     def _drop_idle(self) -> None:
         with self._lock:
             idle, self._idle = self._idle, []
-        for connection in idle:
+        for connection, _ in idle:
             connection.close()
+
+    def _kept(self) -> http.client.HTTPConnection | None:
+        """Return an idle connection, if one may still be open."""
+        with self._lock:
+            while self._idle:
+                connection, since = self._idle.pop()
+                if time.monotonic() - since < IDLE:
+                    return connection
+                connection.close()
+        return None
 
     def call(
         self,
@@ -128,9 +139,7 @@ class SyncClient:
 
     def _send(self, method: str, target: str, headers: dict[str, str], body: bytes | None) -> bytes:
         with self._reported(method, target.partition("?")[0]):
-            with self._lock:
-                connection = self._idle.pop() if self._idle else None
-            if connection is not None:
+            if (connection := self._kept()) is not None:
                 try:
                     return self._exchange(connection, method, target, headers, body)
                 except (http.client.RemoteDisconnected, ConnectionError):
@@ -175,7 +184,7 @@ class SyncClient:
             connection.close()
         else:
             with self._lock:
-                self._idle.append(connection)
+                self._idle.append((connection, time.monotonic()))
         if response.headers.get("Content-Encoding") == "gzip":
             answer = zlib.decompress(answer, 31)
         if response.status >= 300:
@@ -191,10 +200,11 @@ class SyncClient:
         body: bytes | None,
     ) -> None:
         connection.putrequest(method, f"{self._address.path.rstrip('/')}{target}", skip_accept_encoding=True)
-        for name, value in (headers | {"User-Agent": self.agent} | self.credentials.headers()).items():
-            connection.putheader(name, value)
-        for group in self.credentials.groups():
-            connection.putheader("Impersonate-Group", group)
+        groups = [("Impersonate-Group", group) for group in self.credentials.groups()]
+        identity = [*self.credentials.headers().items(), *groups]
+        refuse_control_characters(identity)
+        for name, value in (*headers.items(), ("User-Agent", self.agent), *identity):
+            connection.putheader(name, value.encode())  # a name may have any characters; http.client takes Latin-1
         if body is not None:
             connection.putheader("Content-Length", str(len(body)))
         connection.endheaders(body)
@@ -254,6 +264,12 @@ def _proxy_login(proxy: SplitResult) -> dict[str, str]:
         return {}
     pair = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
     return {"Proxy-Authorization": f"Basic {b64encode(pair.encode()).decode()}"}
+
+
+def refuse_control_characters(identity: Iterable[tuple[str, str]]) -> None:
+    """Refuse headers that would end early. Raises CredentialsError, without the credentials."""
+    if any(not f"{name}{value}".isprintable() for name, value in identity):
+        raise CredentialsError("the credentials have a line break or another control character")
 
 
 def _refusal(response: http.client.HTTPResponse, body: bytes) -> ApiError:

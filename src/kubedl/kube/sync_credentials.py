@@ -90,8 +90,9 @@ class SyncCredentials:
         if not self.server.startswith("https:"):
             return None
         with self._lock:
-            if self._context is None:
+            if self._plugin is not None or self._context is None:
                 self._token()
+            if self._context is None:
                 self._context = self._certificates()
             return self._context
 
@@ -111,9 +112,12 @@ class SyncCredentials:
         user = self._access.user
         if self._plugin is not None:
             if time.monotonic() >= self._good_until:
-                self._answer = exec_plugin.run(self._plugin, user, self._cluster_info(), person=True)
-                if not self._answer.token and not self._answer.client_certificate_data:
+                answer = exec_plugin.run(self._plugin, user, self._cluster_info(), person=True)
+                if not answer.token and not answer.client_certificate_data:
                     raise CredentialsError(f"the credential command {self._plugin.command!r} returned no credentials")
+                if answer.client_certificate_data != self._answer.client_certificate_data:
+                    self._context = None  # it has the certificate before
+                self._answer = answer
                 self._good_until = time.monotonic() + self._answer.lifetime
             return self._answer.token
         if file := user.text("tokenFile"):
@@ -141,7 +145,7 @@ def load(overrides: Overrides) -> SyncCredentials:
     """
     paths = [Path(overrides.kubeconfig)] if overrides.kubeconfig else kubeconfig.default_paths()
     choice = Choice(overrides.context, overrides.cluster, overrides.user)
-    if not overrides.kubeconfig and not any(path.exists() for path in paths):
+    if not overrides.kubeconfig and not any(map(kubeconfig.is_there, paths)):
         if overrides.server:
             return SyncCredentials(_nothing(overrides.server), overrides)
         if server_of_pod():

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 
 def client_context(authorities: str | None = None) -> ssl.SSLContext:
     """Return an SSL context that trusts these CAs (PEM), or those of the system."""
+    if authorities is not None:
+        # Text between certificates may have any characters, such as the name of a CA; the ssl module refuses them.
+        authorities = authorities.encode("ascii", "backslashreplace").decode()
     context = ssl.create_default_context(cadata=authorities)
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     return context
@@ -27,7 +30,7 @@ class Certificates:
 
     def context(self) -> ssl.SSLContext:
         """Return the SSL context; raises ValueError or OSError if the data is invalid."""
-        context = client_context(self.authorities.decode() if self.authorities is not None else None)
+        context = client_context(self.authorities.decode(errors="replace") if self.authorities is not None else None)
         if not self.verify:
             context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         if (self.certificate is None) != (self.key is None):

@@ -34,6 +34,7 @@ BEHIND = (
 )
 BETWEEN_LISTS = 10.0  # seconds; frequent lists would add load to a failing server
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 30.0
+LONGEST_RETRY_AFTER = 60.0  # seconds; a load balancer may ask for an hour while the API server is being repaired
 BUSY = 2.0  # seconds of pause, after four refusals: from then on a busy server is worth a warning
 LOOK_AGAIN = 20.0  # seconds, plus up to as many more, until a missing kind is checked again
 EVERYTHING = ListOptions()
@@ -112,7 +113,7 @@ class Reflector(Generic[ObjectT]):
                 log.exception("reflector failed", resource=self.resource.name)
                 self._version = None
                 error = UnknownOutcomeError(0, "", "a bug")
-            pause = max(self._pause * (1 + self._jitter()), error.retry_after or 0)
+            pause = max(self._pause * (1 + self._jitter()), min(error.retry_after or 0, LONGEST_RETRY_AFTER))
             # A server that has just got the definition of a kind answers 429 until its storage is ready.
             level = logging.INFO if isinstance(error, TooManyRequestsError) and self._pause < BUSY else logging.WARNING
             log.log(level, "watch failed", resource=self.resource.name, error=str(error), again_in=round(pause, 1))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from harness.fakes.api_server import FakeClient, Harm, Server
+from harness.fakes.api_server import FakeClient, Harm, Server, with_metadata
 from kubedl.api.conditions import find
 from kubedl.api.cron import CRONS, Cron
 from kubedl.cron.controller import NOT_FILLED, CronController
@@ -40,6 +40,7 @@ class Stage:
         self.events: list[str] = []
         self.client = FakeClient(self.server, lambda _: None)
         self.filled = True
+        self.told: dict[ObjectKey, datetime] = {}
         self._runner = runner
 
     def look(
@@ -57,6 +58,7 @@ class Stage:
         writer = Writer(client, self.expectations)
         recorder = cast("EventRecorder", self)
         controller = CronController(crons, {JOBS: informer}, writer, recorder, clock=lambda: now)
+        controller.told = self.told
         return self._runner.run(controller.reconcile(KEY))
 
     def event(self, about: Any, kind: str, reason: str, _: str) -> None:  # noqa: ANN401 - a reference
@@ -180,6 +182,27 @@ def test_a_refused_run_is_reported_and_tried_again(runner: asyncio.Runner) -> No
     stage.look(at(13, 2))
     assert stage.ready == ("True", "Scheduled")
     assert stage.jobs == [run_name(NAME, at(13))]
+
+
+def test_a_refusal_that_reads_differently_at_each_try_is_written_seldom(runner: asyncio.Runner) -> None:
+    """Each write of the status has the run tried again at once."""
+    tries: list[int] = []
+
+    def refuse(_: object) -> None:
+        tries.append(40000 + len(tries))
+        raise ApiError(500, "InternalError", f"read tcp 10.0.0.1:{tries[-1]}: connection reset by peer")
+
+    def told(minute: int, second: int, generation: int = 1) -> str:
+        stage.server.put(CRONS, with_metadata(stage.cron, generation=generation))
+        with pytest.raises(ApiError, match="connection reset"):
+            stage.look(at(13, minute, second))
+        found = find(stage.cron.status.conditions, "Ready")
+        return found.message.partition(":")[2].partition(":")[0] if found is not None else ""
+
+    stage = Stage(runner, cron())
+    stage.client.created = refuse
+    assert [told(0, 0), told(0, 1), told(0, 59), told(1, 0)] == ["40000", "40000", "40000", "40003"]
+    assert told(1, 1, generation=2) == "40004"  # of another spec
 
 
 def test_a_name_that_somebody_has_is_not_taken(runner: asyncio.Runner) -> None:

@@ -1,9 +1,11 @@
 """The loader as a pod runs it: its arguments, its exit code, and its last words."""
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +21,14 @@ from tests.unit.oci.fake_registry import FakeRegistry, Fault
 __all__ = ["clock", "connect", "fake", "model", "order"]  # fixtures
 
 DIGEST = "sha256:" + "a" * 64
+
+
+@pytest.fixture(autouse=True)
+def handlers(monkeypatch: pytest.MonkeyPatch) -> dict[int, Any]:
+    """Handlers of signals, which are not those of the tests."""
+    installed: dict[int, Any] = {}
+    monkeypatch.setattr("kubedl.entrypoints.loader.signal.signal", installed.__setitem__)
+    return installed
 
 
 @pytest.fixture
@@ -84,6 +94,16 @@ def test_a_volume_that_was_taken_out(target: Path, tmp_path: Path) -> None:
     code, words = ended(tmp_path, "--mounted", str(tmp_path / "nothing"), "--target", str(target))
     assert (code, words["reason"]) == (2, "ModelMissing")
     assert list(target.iterdir()) == []
+
+
+def test_a_pod_that_is_deleted_does_not_wait_for_the_download(
+    handlers: dict[int, Any], target: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended(tmp_path, "--mounted", str(tmp_path / "nothing"), "--target", str(target))
+    codes: list[int] = []
+    monkeypatch.setattr("kubedl.entrypoints.loader.os._exit", codes.append)
+    handlers[signal.SIGTERM](signal.SIGTERM, None)
+    assert codes == [1]
 
 
 def test_pods_do_not_wait_for_what_they_do_not_need() -> None:

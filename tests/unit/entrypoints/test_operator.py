@@ -137,3 +137,35 @@ def test_what_is_no_name_of_a_secret_is_refused_at_the_start(text: str, capsys: 
     with pytest.raises(SystemExit):
         operator.parser().parse_args([f"--packer-pull-secrets={text}"])
     assert "is not the name of a Secret" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--workers=0"], "--workers must be at least 1"),
+        (["--lease-seconds=5"], "the renew deadline into the duration"),
+        (["--lease-retry-seconds=6"], "two retry periods must fit into the renew deadline"),
+    ],
+)
+def test_numbers_with_which_it_could_not_work_are_refused_at_the_start(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without workers it would be ready and run no job; a bad lease ended it with a traceback."""
+    with pytest.raises(SystemExit):
+        operator.main(arguments)
+    assert said in capsys.readouterr().err
+
+
+def test_an_address_in_use_is_said_in_a_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On a laptop, many programs listen at 8080."""
+
+    async def serve(_: object) -> None:
+        raise OSError(98, "address already in use")
+
+    monkeypatch.setattr(operator, "_serve", serve)
+    for name in ("configure_log", "collect_seldom"):  # of the whole process
+        monkeypatch.setattr(operator, name, lambda *_: None)
+    assert operator.main([]) == 2
+    assert capsys.readouterr().err == "kubedl operator: [Errno 98] address already in use\n"

@@ -91,6 +91,17 @@ def test_a_database_without_tables_is_explained(
     assert "run `kubedl recorder migrate`" in capsys.readouterr().err
 
 
+def test_a_recorder_without_election_says_that_it_leads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An alert is about an installation in which nobody does."""
+    said: list[bool] = []
+    monkeypatch.setattr("kubedl.entrypoints.recorder.Metrics.leading", lambda _, leads: said.append(leads))
+    monkeypatch.setenv("KUBEDL_HISTORY_DATABASE", f"sqlite:///{tmp_path / 'history.db'}")
+    (tmp_path / "kubeconfig").write_text(KUBECONFIG)
+    command = ["run", "--cluster", "a", "--kubeconfig", str(tmp_path / "kubeconfig")]
+    assert recorder.main([*command, "--no-leader-election", "--address", "127.0.0.1:0"]) == 1  # there are no tables
+    assert said == [True]
+
+
 def test_every_kind_of_job_is_recorded() -> None:
     """There is no other list of kinds."""
     recorded = {kind.resource.name for kind in recorded_kinds()}

@@ -15,6 +15,7 @@ import yaml
 from aiohttp.test_utils import RawTestServer
 
 from kubedl.kube import credentials as module
+from kubedl.kube import sync_credentials
 from kubedl.kube.client import Client
 from kubedl.kube.credentials import Credentials, from_kubeconfig, in_cluster, load
 from kubedl.kube.errors import UnauthorizedError, UnknownOutcomeError
@@ -61,6 +62,8 @@ async def test_a_token_may_stand_in_another_file(write: Write, tmp_path: Path) -
     """A relative path is meant from the kubeconfig."""
     (tmp_path / "token").write_text("from-file\n")
     assert await _token(from_kubeconfig(write({"tokenFile": "token"}))) == "from-file"
+    assert await _token(from_kubeconfig(write({"tokenFile": "token", "token": "beside"}))) == "from-file"
+    assert await _token(from_kubeconfig(write({"tokenFile": "nowhere", "token": "beside"}))) == "beside"
     assert await _token(from_kubeconfig(write({"tokenFile": str(tmp_path / "token")}))) == "from-file"
 
 
@@ -207,7 +210,7 @@ def test_what_is_not_supported_is_refused_by_name(
 
 
 async def test_several_files_are_merged_as_kubectl_merges_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first to have an entry wins, files that are missing are left out, and paths begin at their own file."""
+    """The first to have an entry wins, files that are missing or empty are left out, paths begin at their own file."""
     mine, shared = tmp_path / "mine", tmp_path / "shared"
     mine.mkdir()
     shared.mkdir()
@@ -227,13 +230,26 @@ async def test_several_files_are_merged_as_kubectl_merges_them(tmp_path: Path, m
         )
     )
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
-    files = [mine / "config", tmp_path / "missing", shared / "config"]
+    (tmp_path / "empty").touch()
+    files = [mine / "config", tmp_path / "missing", tmp_path / "empty", shared / "config"]
     monkeypatch.setenv("KUBECONFIG", os.pathsep.join(map(str, files)))
     found = load(None)
     assert (found.server, found.namespace, await _token(found)) == ("http://127.0.0.1:1", "team", "my own")
     monkeypatch.setenv("KUBECONFIG", os.pathsep.join([str(tmp_path / "no"), str(tmp_path / "none")]))
     with pytest.raises(CredentialsError, match="no such files"):
         load(None)
+
+
+def test_a_file_that_cannot_be_looked_for_is_named(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one in the home directory of another user, which kubectl does not leave out either."""
+    hidden = tmp_path / ("x" * 300)  # longer than a name can be
+    with pytest.raises(CredentialsError, match=hidden.name):
+        from_kubeconfig(write(), hidden)
+    monkeypatch.setenv("KUBECONFIG", str(hidden))
+    with pytest.raises(CredentialsError, match=hidden.name):
+        sync_credentials.load(sync_credentials.Overrides())
 
 
 async def test_a_token_that_is_replaced_in_the_kubeconfig_is_read_again(write: Write) -> None:

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from kubedl.kube.rate_limiter import RateLimiter
+from kubedl.kube.rate_limiter import OwnPauses, RateLimiter
 
 pytestmark = pytest.mark.looptime
 
@@ -49,3 +49,14 @@ async def test_a_pause_holds_those_who_were_waiting_already() -> None:
     await asyncio.sleep(0.5)
     limiter.pause(10)
     assert await waiting == [0, 10.5, 10.5]
+
+
+async def test_own_pauses_hold_nobody_else() -> None:
+    """Those of the others, and their rate, hold all."""
+    shared = RateLimiter(10, 1)
+    own = OwnPauses(shared)
+    own.pause(5)
+    assert await _passed(shared, 1) == [0]
+    assert await _passed(own, 2) == [5, 5.1]
+    shared.pause(4)
+    assert await _passed(own, 1) == [9.1]

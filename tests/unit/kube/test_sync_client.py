@@ -162,6 +162,24 @@ class TestCredentials:
     def test_who_calls(self, write: Write, user: dict[str, Any], headers: dict[str, str]) -> None:
         assert load(Overrides(kubeconfig=write(user))).headers() == headers
 
+    def test_names_may_have_any_characters(self, write: Write) -> None:
+        """The API server reads UTF-8."""
+        user = {"as": "Łukasz Ü", "as-groups": ["größe"]}
+        with serving([(200, b"{}")]) as server, client(write(user, {"server": _address(server)})) as made:
+            made.call("GET", "/x")
+            [(_, sent)] = server.received
+        found = [sent[name].encode("latin-1").decode() for name in ("Impersonate-User", "Impersonate-Group")]
+        assert found == ["Łukasz Ü", "größe"]
+
+    def test_a_token_with_a_line_break_is_refused_and_not_shown(self, write: Write) -> None:
+        """As of a block of YAML."""
+        user = {"token": "secret\n"}
+        with serving([(200, b"{}")]) as server, client(write(user, {"server": _address(server)})) as made:
+            with pytest.raises(UnauthorizedError, match="line break") as caught:
+                made.call("GET", "/x")
+            assert not server.received
+        assert "secret" not in str(caught.value)
+
     def test_what_is_not_supported_is_refused_by_name(self, write: Write) -> None:
         with pytest.raises(CredentialsError, match="user 'u' has auth-provider, which is not supported"):
             load(Overrides(kubeconfig=write({"auth-provider": {"name": "gcp"}})))
@@ -236,6 +254,14 @@ class TestRequests:
             assert [made.call("GET", "/x", params={"a": "b c"}) for _ in range(3)] == [b'{"a": 1}'] * 3
             assert server.connections == 1
             assert server.received[0][0] == "GET /prefix/x?a=b+c"
+
+    def test_a_connection_is_not_kept_for_long(self, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A load balancer may have dropped it, and says nothing."""
+        for module in ("sync_client", "http"):
+            monkeypatch.setattr(f"kubedl.kube.{module}.IDLE", 0.0)
+        with serving([(200, b"1")]) as server, client(write({}, {"server": _address(server)})) as made:
+            assert [made.call("GET", "/x") for _ in range(2)] == [b"1", b"1"]
+            assert server.connections == 2
 
     def test_a_read_on_a_connection_that_was_closed_is_repeated(self, write: Write) -> None:
         answers = [(200, b"1"), _hang_up, (200, b"2")]

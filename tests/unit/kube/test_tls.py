@@ -126,6 +126,17 @@ class TestBareAuthority:
             await asyncio.open_connection("127.0.0.1", port, ssl=client_context(trusted.certificate.decode()))
         server.close()
 
+    @pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+    def test_text_beside_certificates_may_have_any_characters(self, encoding: str) -> None:
+        """As in the bundles of many systems, which name each CA in its language."""
+        authority = BareAuthority.create().certificate
+        bundle = "# Főtanúsítvány\n".encode(encoding, "replace") + authority
+        assert Certificates(bundle).context().cert_store_stats()["x509"] == 1
+
+    def test_what_is_no_certificate_is_refused(self) -> None:
+        with pytest.raises(ssl.SSLError):
+            Certificates("é".encode()).context()
+
 
 class TestRotation:
     """Certificates replaced under a client that is not started anew."""

@@ -107,6 +107,14 @@ async def test_a_pause_that_the_server_asks_for_is_kept(server: Server, reflecto
     assert [call.at for call in server.calls] == [0, 17]
 
 
+async def test_a_pause_of_hours_is_not_kept(server: Server, reflector: Reflector[Pod]) -> None:
+    """A load balancer that shows a page about maintenance; the API server may be back in a minute."""
+    server.refusals.append(UnknownOutcomeError(503, "", "maintenance", retry_after=86400))
+    async with running(reflector.run()):
+        await asyncio.wait_for(reflector.synced.wait(), 600)
+    assert [call.at for call in server.calls] == [0, 60]
+
+
 @pytest.mark.parametrize(("refusals", "levels"), [(1, {"info"}), (8, {"info", "warning"})])
 async def test_a_server_that_is_busy_for_a_moment_is_no_warning(
     server: Server, reflector: Reflector[Pod], refusals: int, levels: set[str]
