@@ -217,7 +217,12 @@ class _Parts:
         builder = context.controller(f"{kind.kind} Workload")
         stores = Stores(jobs.store, self._pods.store, self._workloads.store, self._queues(), self._missing_kueue)
         handler = WorkloadController(
-            kind, stores, builder.writer, settings=of_jobs.observer.current_settings, clock=context.clock
+            kind,
+            stores,
+            builder.writer,
+            context.recorder,
+            settings=of_jobs.observer.current_settings,
+            clock=context.clock,
         )
         builder.for_(jobs, handler.job_with_queue).owns(self._workloads, optional=True)
         builder.watches(self._pods, handler.job_of, owner=kind.kind)

@@ -6,6 +6,7 @@ from typing import Any
 
 from kubedl.api.kueue import GROUP
 from kubedl.kube import codec
+from kubedl.podspec.template import TemplateError
 from kubedl.runtime.ownership import owner_reference
 from kubedl.training import labels, template
 from kubedl.training.job import Job, JobRole
@@ -70,8 +71,20 @@ def pod_sets(job: Job) -> list[Body]:
 
 
 def digest(job: Job) -> str:
-    """By which a job that was resized or edited is known."""
-    return hashlib.sha256(codec.encode(pod_sets(job))).hexdigest()[:16]
+    """By which a job that was resized or edited is known; empty if a template cannot be read."""
+    try:
+        return hashlib.sha256(codec.encode(pod_sets(job))).hexdigest()[:16]
+    except TemplateError:
+        return ""
+
+
+def unreadable(job: Job) -> str:
+    """Why a job can have no Workload: one of its templates is none; empty if it can."""
+    try:
+        pod_sets(job)
+    except TemplateError as error:
+        return str(error)
+    return ""
 
 
 def _pod_set(job: Job, role: JobRole) -> Body:
