@@ -73,7 +73,7 @@ class Gang:
 
 def use_scheduler(pod: Body, name: str) -> None:
     """Set the scheduler of a pod whose template names none."""
-    pod["spec"].setdefault("schedulerName", name)
+    pod["spec"]["schedulerName"] = pod["spec"].get("schedulerName") or name
 
 
 def annotate(pod: Body, field: str, values: dict[str, str]) -> None:

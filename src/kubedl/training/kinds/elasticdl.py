@@ -65,7 +65,8 @@ class ElasticDL(Kind):
 
     def adapt(self, job: Job, replica: Replica, template: dict[str, Any]) -> None:
         """Use the service account of the namespace, unless the user names one: the master calls the API server."""
-        template["spec"].setdefault("automountServiceAccountToken", True)
+        if template["spec"].get("automountServiceAccountToken") is None:
+            template["spec"]["automountServiceAccountToken"] = True
 
     def succeeded(self, job: Job, done: Done) -> bool:
         """The job succeeds when the master does."""

@@ -96,7 +96,7 @@ def _pod_set(job: Job, role: JobRole) -> Body:
     policy = job.spec.scheduling_policy
     kept = {field: spec[field] for field in OF_THE_POD if spec.get(field) is not None}
     if policy is not None and policy.priority_class_name:
-        kept.setdefault("priorityClassName", policy.priority_class_name)
+        kept["priorityClassName"] = kept.get("priorityClassName") or policy.priority_class_name
     for field in ("initContainers", "containers"):
         containers = spec.get(field) or ()
         kept[field] = [{key: one[key] for key in OF_THE_CONTAINER if one.get(key) is not None} for one in containers]

@@ -243,3 +243,6 @@ def test_a_pod_joins_the_group_that_is_declared(name: str) -> None:
     gang.join(body)
     assert gang.group.name in str(body)
     assert body["spec"]["schedulerName"] == "mine"
+    unnamed: dict[str, Any] = {**body, "spec": {**body["spec"], "schedulerName": None}}
+    gang.join(unnamed)
+    assert bool(unnamed["spec"]["schedulerName"]) is (name != "native")  # which is the default one

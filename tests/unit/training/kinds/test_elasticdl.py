@@ -25,6 +25,7 @@ def test_it_is_told_nothing() -> None:
     ("spec", "expected"),
     [
         ({}, True),
+        ({"automountServiceAccountToken": None}, True),
         ({"serviceAccountName": "elasticdl"}, True),
         ({"automountServiceAccountToken": False}, False),
     ],
