@@ -123,7 +123,7 @@ class _Parts:
         self._asker = CheckpointAsker(context.manager.client, self._settings.checkpoint_key)
         self._reports = ProgressReports(context.manager.client, self._settings.checkpoint_key, context.clock)
         self._metrics = JobMetrics([kind.kind for kind in all_kinds()], context.metrics.registry)
-        self._pacing = Pacing(context.clock)
+        self._pacing = Pacing()
         self._host_ports = HostPorts(context.options.hostnetwork_port_range)
         pods.store.subscribe(self._host_ports.pod_changed)
         self._gang_schedulers = GangDiscovery(context.manager.client)
