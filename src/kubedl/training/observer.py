@@ -63,7 +63,7 @@ class Observer:
         pods = tuple(pod for pod in owned if pod.metadata.name not in other) if others else owned
         services = tuple(self._informers.services.owned_by(resource))
         settings = self.current_settings()
-        cache, lost, now = cache_key(resource), self._nodes.lost(pods), self._clock().replace(microsecond=0)
+        cache, lost, now = cache_key(resource), self._nodes.lost(owned), self._clock().replace(microsecond=0)
         job = job_of(self._kind, resource, settings)
         queue = observe_queue(job, owned, settings, self._informers)
         if queue is not None:

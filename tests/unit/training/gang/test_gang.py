@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kubedl.entrypoints.operator import parser
-from kubedl.kube.types.core import ContainerState, ContainerStatus, Pod, PodStatus, Terminated
+from kubedl.kube.types.core import ContainerState, ContainerStatus, Pod, PodSpec, PodStatus, Terminated
 from kubedl.kube.types.meta import ObjectMeta
 from kubedl.runtime import plugins
 from kubedl.training import pods
@@ -219,6 +220,17 @@ def test_a_pod_that_was_evicted_before_it_found_the_commit_is_created_again() ->
     decided = planned(job, others=(found,))
     assert ([one.pod for one in decided.deletions], decided.prepare) == ([found], False)
     assert planned(job).prepare
+
+
+def test_a_pod_that_is_lost_with_its_node_before_it_found_the_commit_is_created_again() -> None:
+    """After the same time as the pods of replicas."""
+    job = asking(TOGETHER).with_spec(codeSource={"repository": "https://git.example/team/code.git"})
+    found = msgspec.structs.replace(resolver(job, phase="Running"), spec=PodSpec(node_name="node1"))
+    decided = planned(job, others=(found,), lost={"node1": -30})
+    assert decided.deletions == ()
+    assert "NodeLost: node node1 is unreachable" in decided.status.message
+    decided = planned(job, others=(found,), lost={"node1": -61})
+    assert [(one.pod, one.force) for one in decided.deletions] == [(found, True)]
 
 
 def numbers(content: Mapping[str, Any]) -> set[object]:
