@@ -111,6 +111,11 @@ class CodeSync(Addon):
         """The pod that finds the commit of a gang."""
         return (code_resolver.resolver_name(resource),) if is_asked_for(resource) else ()
 
+    def helpers(self, observed: Observed) -> Iterable[Pod]:
+        """The same: else it could get a node, or ask an autoscaler for one, long after it is of use."""
+        resolver = _resolver(observed)
+        return (resolver,) if resolver is not None else ()
+
     def classify_failure(self, pod: Pod, failure: Failure) -> Failure:
         """The same code was fetched before, or the job would have failed: what failed now may work later."""
         sync = git_sync_status.ending(pod)

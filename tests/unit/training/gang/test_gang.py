@@ -233,6 +233,15 @@ def test_a_pod_that_is_lost_with_its_node_before_it_found_the_commit_is_created_
     assert [(one.pod, one.force) for one in decided.deletions] == [(found, True)]
 
 
+def test_a_pod_that_looks_for_a_commit_in_vain_does_not_outlive_the_job() -> None:
+    """Nor its suspension; its last words stay, if it has any."""
+    job = asking(TOGETHER).with_spec(codeSource={"repository": "https://git.example/team/code.git"})
+    waits, failed = resolver(job, phase="Pending"), resolver(job, phase="Failed")
+    for over in (job.said("Failed"), job.suspended()):
+        assert [one.pod for one in planned(over, others=(waits,)).deletions] == [waits]
+        assert planned(over, others=(failed,)).deletions == ()
+
+
 def numbers(content: Mapping[str, Any]) -> set[object]:
     """All values of an object, however deep."""
     deeper = [numbers(value) if isinstance(value, Mapping) else {value} for value in content.values()]
