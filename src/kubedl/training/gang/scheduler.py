@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from kubedl.api.training import RestartScope
+from kubedl.kube.types.core import Pod
 from kubedl.kube.types.meta import ObjectMeta, Record, Resource
 from kubedl.schema.grants import Grant
 from kubedl.training.gang.pod_group import PodGroup
@@ -43,6 +44,10 @@ class GangScheduler(ABC):
     @abstractmethod
     def join(self, pod: Body, group: PodGroup) -> None:
         """Make a pod a member of a group."""
+
+    def has_joined(self, pod: Pod, group: PodGroup) -> bool:
+        """Return whether a pod is a member: it may be older than the group, or than the choice of this scheduler."""
+        return True
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Pods that start together: which, by whom they are scheduled, and what the job says while they wait."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -158,6 +159,27 @@ def test_a_pod_whose_peers_run_joins_them() -> None:
     job = asking(tf_job().workers(3).scope("Replica"))
     decided = planned(job, *(pod(job, "Worker", index).on("node1").running() for index in (0, 1)))
     assert (len(decided.creations), names(decided)) == (1, {groups(job)[0].name})
+
+
+@pytest.mark.parametrize("name", sorted(KNOWN.keys() - {"native"}))  # which pods do not name
+def test_a_pod_whose_peers_are_older_than_the_gang_is_scheduled_alone(name: str) -> None:
+    """An administrator chose the scheduler while the job ran: its gang would wait for the others for ever."""
+    job = tf_job().workers(3).scope("Replica")
+    decided = planned(job, *(pod(job, "Worker", index).on("node1").running() for index in (0, 1)), default=name)
+    assert (len(decided.creations), names(decided)) == (1, {None})
+
+
+def test_a_pod_does_not_join_a_gang_that_an_edit_has_made() -> None:
+    """The others are members of the one before."""
+    job = asking(tf_job().workers(3).scope("Replica"), gangScheduler="volcano")
+    notes = {"scheduling.k8s.io/group-name": groups(job)[0].name}
+    peers = [
+        replace(pod(job, "Worker", index).on("node1").running(), metadata={"annotations": notes}) for index in (0, 1)
+    ]
+    assert names(planned(job, *peers)) == {groups(job)[0].name}
+    edited = asking(job, gangScheduler="volcano", minAvailable=2)
+    assert groups(edited)[0].name != groups(job)[0].name
+    assert names(planned(edited, *peers)) == {None}
 
 
 def test_the_job_says_how_many_of_its_gang_are_placed() -> None:
