@@ -92,7 +92,7 @@ class Observer:
             confirmed=self._informers.asker.confirmed(resource.metadata.uid),
             progress=self._informers.reports.heard(resource.metadata.uid),
             heard=self.waiting_memory.kubelet_event(resource.metadata.uid),
-            message_written_at=self.waiting_memory.message_changed_at(resource.metadata.uid),
+            message_written_at=self.waiting_memory.message_changed_at(resource.metadata.uid, now),
         )
 
     def current_settings(self) -> Settings:
