@@ -59,4 +59,6 @@ def pod_names(resource: TrainingJob) -> set[str]:
 
 def helpers(observed: Observed) -> Iterator[Pod]:
     """Pods that are no replicas, and go when the job is suspended or has ended."""
-    return (pod for addon in ADDONS for pod in addon.helpers(observed)) if observed.others else iter(())
+    if observed.others:  # most jobs have none
+        for addon in ADDONS:
+            yield from addon.helpers(observed)
