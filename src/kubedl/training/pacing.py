@@ -22,7 +22,7 @@ class Pacing:
     """The turns of large jobs, of all kinds: first in, first out."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """A clock that nobody sets: else large jobs could wait for as long as it was set back."""
+        """The clock is one that is never set: else large jobs could wait for as long as it was set back."""
         self._clock = clock
         self._free_at: dict[str, float] = {}  # time of the next turn by namespace
 

@@ -79,7 +79,7 @@ def digest(job: Job) -> str:
 
 
 def unreadable(job: Job) -> str:
-    """Why a job can have no Workload: one of its templates is none; empty if it can."""
+    """Why a job can have no Workload: one of its templates is invalid; empty if it can."""
     try:
         pod_sets(job)
     except TemplateError as error:
