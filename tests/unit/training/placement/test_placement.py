@@ -129,7 +129,7 @@ def test_what_the_template_says_about_nodes_holds_too() -> None:
 def test_an_empty_term_of_the_template_does_not_open_a_whole_pool() -> None:
     """It matches no node, beside others and alone."""
     term = {"matchExpressions": [{"key": "gpu", "operator": "In", "values": ["a"]}]}
-    given = {"affinity": {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{}, term]}}}}
+    given: Object = {"affinity": {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{}, term]}}}}
     assert terms(spec(given, nodePools=[SPOT])) == [[("gpu", ("a",)), ("tier", ("spot",))]]
     given = {"affinity": {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{"matchExpressions": []}]}}}}
     refused = registry.refusal(job(given, nodePools=[SPOT]).build())
