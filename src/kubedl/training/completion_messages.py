@@ -48,7 +48,7 @@ def limit_reached_in_place(job: Job, replicas: Sequence[ObservedReplica]) -> Out
     if worst is None or not times:  # replicas that the spec no longer has may have used up the limit
         return LIMIT, f"backoffLimit ({job.spec.backoff_limit}) reached: no more failures are allowed"
     text, pod = f"{job.pod_name(worst.replica)} was restarted {times} times by its kubelet", worst.current or worst.gone
-    statuses = (*pod.status.init_container_statuses, *pod.status.container_statuses) if pod is not None else ()
+    statuses = replica_status.counted_containers(job, pod) if pod is not None else ()
     for status in sorted(statuses, key=lambda container: -container.restart_count)[:1]:
         ended = status.state.terminated or status.last_state.terminated
         if ended is not None:

@@ -37,9 +37,9 @@ class CreationBackoff:
         self._jitter = jitter
 
     def until(self, job: ObjectMeta, now: datetime) -> datetime | None:
-        """Return when creates may be retried; None if now."""
+        """Return when creates may be retried; None if now, and if the clock has been set back since."""
         refusal = self._refused.get(job.key)
-        if refusal is None or refusal.job != (job.uid, job.generation) or refusal.until <= now:
+        if refusal is None or refusal.job != (job.uid, job.generation) or not now < refusal.until <= now + 2 * LONGEST:
             return None
         return refusal.until
 
@@ -58,7 +58,7 @@ class CreationBackoff:
     def throttled_message(self, job: ObjectMeta, message: str, now: datetime) -> str:
         """Return the message of a rejection with the same reason: for a minute, the previous message."""
         refusal = self._refused.get(job.key)
-        if refusal is None or refusal.job != (job.uid, job.generation) or now - refusal.worded_at >= KEPT:
+        if refusal is None or refusal.job != (job.uid, job.generation) or abs(now - refusal.worded_at) >= KEPT:
             return message
         return refusal.message
 
@@ -80,6 +80,6 @@ class CreationBackoff:
         A job created later is in a new namespace with the same name.
         """
         at = self._terminating.get(job.namespace)
-        if at is None or now - at >= LONGEST or (job.creation_timestamp or at) > at:
+        if at is None or abs(now - at) >= LONGEST or (job.creation_timestamp or at) > at:
             return None
         return at + LONGEST

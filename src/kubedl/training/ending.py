@@ -87,7 +87,7 @@ def clean_up(builder: PlanBuilder) -> None:
     builder.forget = [pod.metadata.uid for pod in observed.deleted]
     policy = spec.clean_pod_policy or observed.kind.clean_pod_policy
     failed = is_true(builder.status.conditions, "Failed")
-    for pod in observed.pods:
+    for pod in (*observed.pods, *registry.helpers(observed)):
         if clean_pod_policy.is_cleaned(pod, policy, failed=failed) or finishing.is_left_over(observed, pod):
             restarts.remove(builder, pod)
     expiry = ttl_after_finished.expiry(builder.status.completion_time, spec.ttl_seconds_after_finished)

@@ -63,7 +63,7 @@ class Observer:
         pods = tuple(pod for pod in owned if pod.metadata.name not in other) if others else owned
         services = tuple(self._informers.services.owned_by(resource))
         settings = self.current_settings()
-        cache, lost, now = cache_key(resource), self._nodes.lost(pods), self._clock().replace(microsecond=0)
+        cache, lost, now = cache_key(resource), self._nodes.lost(owned), self._clock().replace(microsecond=0)
         job = job_of(self._kind, resource, settings)
         queue = observe_queue(job, owned, settings, self._informers)
         if queue is not None:
@@ -92,7 +92,7 @@ class Observer:
             confirmed=self._informers.asker.confirmed(resource.metadata.uid),
             progress=self._informers.reports.heard(resource.metadata.uid),
             heard=self.waiting_memory.kubelet_event(resource.metadata.uid),
-            message_written_at=self.waiting_memory.message_changed_at(resource.metadata.uid),
+            message_written_at=self.waiting_memory.message_changed_at(resource.metadata.uid, now),
         )
 
     def current_settings(self) -> Settings:

@@ -5,15 +5,15 @@ own jobs first. A job of 10,000 replicas is planned at most every two seconds, t
 twenty seconds each; jobs of up to 500 replicas are planned on every event.
 """
 
+import time
 from collections.abc import Awaitable, Callable
-from datetime import datetime, timedelta
 
 from kubedl.api.training import TrainingJob
 from kubedl.kube.types.meta import ObjectKey
 from kubedl.runtime.store import Store
 
 LARGE = 500  # replicas; planning takes 5 ms
-SPACING = timedelta(microseconds=200)  # per replica, of which planning takes 10
+SPACING = 0.0002  # seconds per replica, of which planning takes a twentieth
 
 Reconcile = Callable[[ObjectKey], Awaitable[float | None]]
 
@@ -21,13 +21,14 @@ Reconcile = Callable[[ObjectKey], Awaitable[float | None]]
 class Pacing:
     """The turns of large jobs, of all kinds: first in, first out."""
 
-    def __init__(self, clock: Callable[[], datetime]) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """The clock is one that is never set: else large jobs could wait for as long as it was set back."""
         self._clock = clock
-        self._free_at: dict[str, datetime] = {}  # time of the next turn by namespace
+        self._free_at: dict[str, float] = {}  # time of the next turn by namespace
 
     def around(self, jobs: Store[TrainingJob], reconcile: Reconcile) -> Reconcile:
         """Return the controller's reconcile function, in which large jobs wait for their turn."""
-        turns: dict[ObjectKey, datetime] = {}
+        turns: dict[ObjectKey, float] = {}
 
         async def look(key: ObjectKey) -> float | None:
             resource, now = jobs.get(key), self._clock()
@@ -39,11 +40,11 @@ class Pacing:
             if turn <= now:
                 return await reconcile(key)
             turns[key] = turn
-            return (turn - now).total_seconds()
+            return turn - now
 
         return look
 
-    def _next(self, namespace: str, size: int, now: datetime) -> datetime:
+    def _next(self, namespace: str, size: int, now: float) -> float:
         turn = max(now, self._free_at.get(namespace, now))
         self._free_at[namespace] = turn + size * SPACING
         return turn

@@ -50,10 +50,12 @@ def render(
     searches = [*(dns.get("searches") or ()), f"{job.name}.{job.namespace}.svc.{settings.cluster_domain}"]
     spec["dnsConfig"] = {**dns, "searches": searches}
     policy = job.spec.scheduling_policy
-    if policy is not None and policy.priority_class_name:
-        spec.setdefault("priorityClassName", policy.priority_class_name)
-    if not spec.get("serviceAccountName") and not spec.get("serviceAccount"):
-        spec.setdefault("automountServiceAccountToken", False)  # training code needs no API access
+    # A field that is null or empty, as charts often leave it, is one that is not there: so the API server takes it.
+    if policy is not None and policy.priority_class_name and not spec.get("priorityClassName"):
+        spec["priorityClassName"] = policy.priority_class_name
+    has_account = bool(spec.get("serviceAccountName") or spec.get("serviceAccount"))
+    if not has_account and spec.get("automountServiceAccountToken") is None:
+        spec["automountServiceAccountToken"] = False  # training code needs no API access
     environment = kind.environment(job, replica)
     _check_lengths(environment)
     port = job.port_name, job.port(replica.role)
@@ -95,7 +97,8 @@ def _restart_policy(policy: str, scope: RestartScope) -> str:
 
 def _complete(container: Body, environment: Mapping[str, str], port: tuple[str, int], *, main: bool) -> None:
     # Without a termination message, the last log lines say why a container failed.
-    container.setdefault("terminationMessagePolicy", "FallbackToLogsOnError")
+    if not container.get("terminationMessagePolicy"):
+        container["terminationMessagePolicy"] = "FallbackToLogsOnError"
     given = container.get("env") or []
     names = {variable.get("name") for variable in given}
     added = [{"name": name, "value": value} for name, value in environment.items() if name not in names]

@@ -9,7 +9,7 @@ import msgspec
 
 from kubedl.api.conditions import Condition
 from kubedl.api.training import JobStatus, ReplicaStatus
-from kubedl.kube.types.core import Pod
+from kubedl.kube.types.core import ContainerStatus, Pod
 from kubedl.training import labels
 from kubedl.training.gpus import wanted_gpus
 from kubedl.training.job import Job, Replica
@@ -145,6 +145,13 @@ def restarts(job: Job, seen: ObservedReplica) -> int:
         sidecars = {one.name for one in pod.spec.init_containers if one.restart_policy == "Always"}
         total += sum(one.restart_count for one in pod.status.init_container_statuses if one.name not in sidecars)
     return total
+
+
+def counted_containers(job: Job, pod: Pod) -> list[ContainerStatus]:
+    """Return the statuses of the containers whose restarts count."""
+    sidecars = {one.name for one in pod.spec.init_containers if one.restart_policy == "Always"}
+    init = [one for one in pod.status.init_container_statuses if one.name not in sidecars]
+    return init + [one for one in pod.status.container_statuses if one.name == job.container]
 
 
 def forget(builder: PlanBuilder) -> None:

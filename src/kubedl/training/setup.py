@@ -123,7 +123,7 @@ class _Parts:
         self._asker = CheckpointAsker(context.manager.client, self._settings.checkpoint_key)
         self._reports = ProgressReports(context.manager.client, self._settings.checkpoint_key, context.clock)
         self._metrics = JobMetrics([kind.kind for kind in all_kinds()], context.metrics.registry)
-        self._pacing = Pacing(context.clock)
+        self._pacing = Pacing()
         self._host_ports = HostPorts(context.options.hostnetwork_port_range)
         pods.store.subscribe(self._host_ports.pod_changed)
         self._gang_schedulers = GangDiscovery(context.manager.client)
@@ -217,7 +217,12 @@ class _Parts:
         builder = context.controller(f"{kind.kind} Workload")
         stores = Stores(jobs.store, self._pods.store, self._workloads.store, self._queues(), self._missing_kueue)
         handler = WorkloadController(
-            kind, stores, builder.writer, settings=of_jobs.observer.current_settings, clock=context.clock
+            kind,
+            stores,
+            builder.writer,
+            context.recorder,
+            settings=of_jobs.observer.current_settings,
+            clock=context.clock,
         )
         builder.for_(jobs, handler.job_with_queue).owns(self._workloads, optional=True)
         builder.watches(self._pods, handler.job_of, owner=kind.kind)

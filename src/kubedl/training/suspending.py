@@ -1,6 +1,7 @@
 """Suspends jobs, for their user, their queue or the end of their patience, and resumes them. Pure."""
 
 from kubedl.training import queuing, replica_status, restarts, waiting
+from kubedl.training.addons import registry
 from kubedl.training.addons.base import EDIT_IGNORED
 from kubedl.training.completion_messages import Outcome
 from kubedl.training.ending import end_conditions
@@ -26,7 +27,7 @@ def suspend(builder: PlanBuilder) -> None:
     replicas = replica_status.observe_replicas(observed)
     leaving = [
         pod
-        for pod in observed.pods
+        for pod in (*observed.pods, *registry.helpers(observed))
         if pod.status.phase not in clean_pod_policy.ENDED or pod.metadata.deletion_timestamp
     ]
     builder.forget = [pod.metadata.uid for pod in observed.deleted]

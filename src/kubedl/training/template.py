@@ -30,8 +30,13 @@ class _PodAffinity(Record, frozen=True):
     preferred_during_scheduling_ignored_during_execution: tuple[Anything, ...] | None = None
 
 
+class _NodeTerm(Record, frozen=True):
+    match_expressions: tuple[Anything, ...] | None = None
+    match_fields: tuple[Anything, ...] | None = None
+
+
 class _NodeTerms(Record, frozen=True):
-    node_selector_terms: tuple[Anything, ...] | None = None
+    node_selector_terms: tuple[_NodeTerm, ...] | None = None
 
 
 class _NodeAffinity(Record, frozen=True):

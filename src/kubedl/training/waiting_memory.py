@@ -44,10 +44,11 @@ class WaitingMemory:
         memory = self._jobs.get(job)
         return memory.heard if memory is not None else None
 
-    def message_changed_at(self, job: str) -> datetime | None:
-        """Return when this process last changed the message of the condition."""
+    def message_changed_at(self, job: str, now: datetime) -> datetime | None:
+        """Return when this process last changed the message of the condition; None if the clock was set back since."""
         memory = self._jobs.get(job)
-        return memory.message_written_at if memory is not None else None
+        at = memory.message_written_at if memory is not None else None
+        return at if at is not None and at <= now else None
 
     async def ask(self, client: Client, job: str, pod: Pod, now: datetime) -> KubeletEvent:
         """Read the kubelet's Events about a pod; if the rate limit is exceeded, the last result is kept."""

@@ -39,3 +39,16 @@ def test_no_pause_is_longer_than_the_longest() -> None:
     for number in range(5000):
         holds.record_refusal(job(f"job-{number}"), "no", NOW)
     assert pause(holds, job("last")) == LONGEST
+
+
+def test_a_clock_that_is_set_back_holds_no_job_up() -> None:
+    """By an hour, for example when a node's clock is first synchronised."""
+    holds, meta, back = CreationBackoff(lambda: 0.0), job("one"), NOW - timedelta(hours=1)
+    assert pause(holds, meta) == timedelta(seconds=2)
+    holds.record_terminating(meta.namespace, NOW)
+    assert holds.terminating_until(meta, NOW) is not None
+    assert holds.until(meta, back) is None
+    assert holds.terminating_until(meta, back) is None
+    assert pause(holds, meta, back) == timedelta(seconds=4)
+    holds.record_refusal(meta, "first", NOW)
+    assert holds.throttled_message(meta, "second", back) == "second"

@@ -1,20 +1,19 @@
 """Large jobs are planned in turn, and hold nobody up but themselves."""
 
 from collections import Counter
-from datetime import timedelta
 from typing import Any
 
 from kubedl.kube.types.meta import ObjectKey
 from kubedl.runtime.store import Store
 from kubedl.training.pacing import LARGE, Pacing
-from tests.training_builders import NOW, torch_job
+from tests.training_builders import torch_job
 
 
 class Stage:
     """Jobs of a kind, and when each was planned."""
 
     def __init__(self, **sizes: int) -> None:
-        self.now, self.planned = NOW, Counter[str]()
+        self.now, self.planned = 0.0, Counter[str]()
         made = [torch_job(name).workers(size).build() for name, size in sizes.items()]
         self.jobs, self.keys = Store[Any](), {one.metadata.name: one.metadata.key for one in made}
         self.jobs.replace(made)
@@ -29,7 +28,7 @@ class Stage:
         for _ in range(int(seconds / every)):
             for key in self.keys.values():
                 await self.look(key)
-            self.now += timedelta(seconds=every)
+            self.now += every
 
 
 async def test_a_large_job_begins_at_once() -> None:
@@ -62,7 +61,7 @@ async def test_it_says_when_its_turn_comes() -> None:
     await stage.look(key)
     pause = await stage.look(key)
     assert pause == 2.0
-    stage.now += timedelta(seconds=pause)
+    stage.now += pause
     assert await stage.look(key) is None
     assert stage.planned["big"] == 2
 

@@ -156,9 +156,15 @@ def test_what_the_user_wrote_wins() -> None:
     assert body["spec"]["containers"][0]["terminationMessagePolicy"] == "File"
 
 
-def test_what_the_user_left_out_is_filled_in() -> None:
+NULLS = {"priorityClassName": None, "automountServiceAccountToken": None}
+
+
+@pytest.mark.parametrize(
+    ("spec", "container"), [({}, {}), (NULLS, {"terminationMessagePolicy": None}), ({"priorityClassName": ""}, {})]
+)
+def test_what_the_user_left_out_is_filled_in(spec: Body, container: Body) -> None:
     """Priority by the job, the end of the log as last words, and no token for training code."""
-    body = render(templated().with_spec(schedulingPolicy={"priorityClassName": "high"}))
+    body = render(templated(spec, **container).with_spec(schedulingPolicy={"priorityClassName": "high"}))
     assert body["spec"]["priorityClassName"] == "high"
     assert body["spec"]["automountServiceAccountToken"] is False
     assert body["spec"]["containers"][0]["terminationMessagePolicy"] == "FallbackToLogsOnError"

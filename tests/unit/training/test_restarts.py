@@ -6,6 +6,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 
+from kubedl.api.conditions import find
 from kubedl.api.training import ReplicaStatus
 from kubedl.kube.types.core import ContainerStatus, PodStatus
 from kubedl.training import replica_status
@@ -133,6 +134,17 @@ def test_restarts_of_sidecars_and_helpers_are_no_retries() -> None:
     assert replica_status.restarts(job.kind.job(job.build()), seen) == 2
     fetching = replace(beside, sidecars=())
     assert decide(job, PS, fetching, OTHER).status.reason == "BackoffLimitExceeded"
+
+
+def test_the_limit_is_explained_by_a_container_whose_restarts_count() -> None:
+    """Not by a sidecar that was restarted more often."""
+    job = tf_job().ps(1).workers(2, restartPolicy="OnFailure").with_spec(backoffLimit=2)
+    crashed = WORKER.running().crashed(1).restarted(3).with_sidecar("istio-proxy", restarted=99)
+    failed = find(decide(job, PS, crashed, OTHER).status.conditions, "Failed")
+    assert failed is not None
+    assert failed.message.endswith(
+        "restarted 3 times by its kubelet, the last time after exit code 1 of container tensorflow"
+    )
 
 
 @pytest.mark.parametrize("code", [137, 1])

@@ -8,6 +8,9 @@ from kubedl.kube.codec import RawObject
 from kubedl.podspec.template import TemplateError
 from kubedl.training.template import port, read
 
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+TERM = {"matchExpressions": 5}
+
 
 def container(**fields: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
     """A template of one container."""
@@ -48,6 +51,10 @@ def test_what_we_do_not_read_may_be_anything(good: dict[str, Any]) -> None:
         (container(ports=5), "$.spec.containers[0].ports"),
         ({"spec": {"containers": [], "dnsConfig": []}}, "$.spec.dnsConfig"),
         ({"spec": {"containers": [], "dnsConfig": {"searches": "x"}}}, "$.spec.dnsConfig.searches"),
+        (
+            {"spec": {"containers": [], "affinity": {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [TERM]}}}}},
+            "nodeSelectorTerms[0].matchExpressions",
+        ),
         ({"spec": {"containers": []}, "metadata": []}, "$.metadata"),
         ({"spec": {"containers": []}, "metadata": {"labels": ["x"]}}, "$.metadata.labels"),
         ({"spec": {"containers": []}, "metadata": {"labels": {"x": 1}}}, "$.metadata.labels"),

@@ -1,14 +1,17 @@
 """How often the kubelet's Events about a pod are read."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, cast
 
 import pytest
 
+from kubedl.api.conditions import Condition
+from kubedl.api.training import JobStatus
 from kubedl.kube.types.core import Pod
 from kubedl.kube.types.meta import ObjectMeta
 from kubedl.runtime.pod_events import PodEvent
 from kubedl.training import waiting_memory
+from kubedl.training.waiting import PODS_READY
 from kubedl.training.waiting_memory import LONGEST_PAUSE, WaitingMemory
 
 if TYPE_CHECKING:
@@ -42,3 +45,12 @@ async def test_a_late_warning_is_found_soon(
         now = answer.again
     assert pauses == expected
     assert max(pauses) <= LONGEST_PAUSE.total_seconds()
+
+
+def test_a_message_of_the_future_holds_no_other_back() -> None:
+    """The clock of the operator was set back after it had been written."""
+    memory, before = WaitingMemory(), JobStatus()
+    after = JobStatus(reason="Unschedulable", conditions=(Condition(type=PODS_READY, status="False"),))
+    memory.written("job", before, after, NOW)
+    assert memory.message_changed_at("job", NOW) == NOW
+    assert memory.message_changed_at("job", NOW - timedelta(hours=1)) is None

@@ -79,3 +79,7 @@ class Addon:
     def pod_names(self, resource: TrainingJob) -> Iterable[str]:
         """Pods that the job owns and that are no replicas, requested now or before."""
         return ()
+
+    def helpers(self, observed: Observed) -> Iterable[Pod]:
+        """Pods that are no replicas, and are deleted like them when the job is suspended or has ended."""
+        return ()

@@ -17,6 +17,7 @@ from kubedl.kube.errors import AlreadyExistsError
 from kubedl.kube.types.core import PODS, Pod
 from kubedl.podspec.security import NOBODY, RESTRICTED
 from kubedl.runtime.writer import Writer
+from kubedl.training import lost_nodes
 from kubedl.training.addons import code_resolver, git_sync_status
 from kubedl.training.addons.base import Addon, Body, Reason
 from kubedl.training.addons.code_source import (
@@ -110,6 +111,11 @@ class CodeSync(Addon):
         """The pod that finds the commit of a gang."""
         return (code_resolver.resolver_name(resource),) if is_asked_for(resource) else ()
 
+    def helpers(self, observed: Observed) -> Iterable[Pod]:
+        """The same: else it could get a node, or ask an autoscaler for one, long after it is of use."""
+        resolver = _resolver(observed)
+        return (resolver,) if resolver is not None else ()
+
     def classify_failure(self, pod: Pod, failure: Failure) -> Failure:
         """The same code was fetched before, or the job would have failed: what failed now may work later."""
         sync = git_sync_status.ending(pod)
@@ -171,17 +177,20 @@ def _resolver(observed: Observed) -> Pod | None:
 
 
 def _resolve(builder: PlanBuilder) -> Gate:
-    """No pod of a gang is created before its commit is known; a pod that was evicted meanwhile is created again."""
+    """No pod of a gang is created before its commit is known; a pod that was evicted or lost is created again."""
     observed, resolver = builder.observed, _resolver(builder.observed)
     message = (
         f"the pods wait for the commit that {code_resolver.resolver_name(observed.job.resource)} fetches (codeSource)"
     )
     if resolver is None:
         builder.prepare = True
+    elif lost_nodes.is_given_up(builder, resolver):
+        builder.delete(resolver, force=True)
     elif resolver.status.phase == "Failed":
         builder.delete(resolver)
-    elif (cause := diagnose(resolver, observed.now)) is not None and cause.reason:
-        message += f": {cause.reason}: {cause.message}"
+    else:
+        cause = diagnose(resolver, observed.now, observed.lost_nodes.get(resolver.spec.node_name))
+        message += f": {cause.reason}: {cause.message}" if cause is not None and cause.reason else ""
     return Gate("WaitingForCode", message)
 
 

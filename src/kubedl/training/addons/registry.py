@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 
 from kubedl.api.training import TrainingJob
+from kubedl.kube.types.core import Pod
 from kubedl.training.addons.base import Addon, AddonError, Reason
 from kubedl.training.addons.dataset_cache import DatasetCache
 from kubedl.training.addons.git_sync import CodeSync
 from kubedl.training.addons.model_storage import ModelStorage
 from kubedl.training.elastic.checkpoint_addon import CheckpointOnRequest
 from kubedl.training.host_network.addon import HostNetwork
+from kubedl.training.observed import Observed
 from kubedl.training.placement.addon import PlacementWishes
 from kubedl.training.spot.addon import SpotPools
 from kubedl.training.tensorboard.spec import TensorBoardAddon
@@ -53,3 +55,10 @@ def remarks() -> Iterator[str]:
 def pod_names(resource: TrainingJob) -> set[str]:
     """Pods of the job that are no replicas."""
     return {name for addon in ADDONS for name in addon.pod_names(resource)}
+
+
+def helpers(observed: Observed) -> Iterator[Pod]:
+    """Pods that are no replicas, and go when the job is suspended or has ended."""
+    if observed.others:  # most jobs have none
+        for addon in ADDONS:
+            yield from addon.helpers(observed)

@@ -8,7 +8,7 @@ from kubedl.api.scheduling_policy import SchedulingPolicy
 from kubedl.api.training import TrainingJob
 from kubedl.kube.types.core import Pod
 from kubedl.training.formatting import coarse
-from kubedl.training.gang.pod_group import PodGroup, pod_groups
+from kubedl.training.gang.pod_group import pod_groups
 from kubedl.training.gang.scheduler import Gang, InstalledScheduler
 from kubedl.training.job import Job
 from kubedl.training.kind import Kind
@@ -62,11 +62,10 @@ def assign(builder: PlanBuilder, replicas: Sequence[ObservedReplica]) -> None:
         builder.wake(later(builder.observed.now, LOOK_AGAIN if is_known else SOON))
         return
     groups = {role: group for group in pod_groups(job) for role in group.roles}
-    complete = {role for role, group in groups.items() if _members(builder, replicas, group) >= group.min_member}
+    gangs = {role: Gang(found, group) for role, group in groups.items()}
+    complete = {role for role, gang in gangs.items() if _members(builder, replicas, gang) >= gang.group.min_member}
     builder.creations = [
-        replace(creation, gang=Gang(found, groups[creation.replica.role]))
-        if creation.replica.role in complete
-        else creation
+        replace(creation, gang=gangs[creation.replica.role]) if creation.replica.role in complete else creation
         for creation in builder.creations
     ]
 
@@ -101,13 +100,17 @@ def _waiting_time(builder: PlanBuilder, unplaced: Sequence[Pod]) -> str:
     return f", waiting over {text}" if text else ""
 
 
-def _members(builder: PlanBuilder, replicas: Sequence[ObservedReplica], group: PodGroup) -> int:
+def _members(builder: PlanBuilder, replicas: Sequence[ObservedReplica], gang: Gang) -> int:
     """Return how many pods a group will have.
 
-    Where others have succeeded, the last ones may be too few for the group: they are scheduled alone.
+    Where others have succeeded, or were created without this group, the last ones may be too few for it: they are
+    scheduled alone.
     """
+    group = gang.group
     alive = sum(
-        seen.current is not None and seen.current.status.phase not in ENDED
+        seen.current is not None
+        and seen.current.status.phase not in ENDED
+        and gang.by.scheduler.has_joined(seen.current, group)
         for seen in replicas
         if seen.replica.role in group.roles
     )

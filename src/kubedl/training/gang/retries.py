@@ -8,6 +8,7 @@ from kubedl.kube.errors import NotFoundError
 from kubedl.kube.types.meta import ObjectKey
 from kubedl.training.gang.assignment import RETRY_AFTER
 from kubedl.training.gang.scheduler import Gang
+from kubedl.training.policies.safe_time import LONG_AGO
 
 ANNOTATION = "training.kubedl.io/retried-at"
 
@@ -21,7 +22,8 @@ class GangRetries:
     async def retry(self, client: Client, namespace: str, gang: Gang, now: datetime) -> None:
         """Change the object of a group, unless that was done moments ago."""
         key = ObjectKey(namespace, gang.group.name)
-        if gang.by.served is None or now - self._at.get(key, datetime.min.replace(tzinfo=now.tzinfo)) < RETRY_AFTER:
+        last = self._at.get(key, LONG_AGO)
+        if gang.by.served is None or abs(now - last) < RETRY_AFTER:  # a clock may be set back
             return
         self._at = {other: at for other, at in self._at.items() if now - at < RETRY_AFTER} | {key: now}
         with suppress(NotFoundError):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from kubedl.api.training import RestartScope
+from kubedl.kube.types.core import Pod
 from kubedl.kube.types.meta import ObjectMeta, Record, Resource
 from kubedl.schema.grants import Grant
 from kubedl.training.gang.pod_group import PodGroup
@@ -44,6 +45,10 @@ class GangScheduler(ABC):
     def join(self, pod: Body, group: PodGroup) -> None:
         """Make a pod a member of a group."""
 
+    def has_joined(self, pod: Pod, group: PodGroup) -> bool:
+        """Return whether a pod is a member: it may be older than the group, or than the choice of this scheduler."""
+        return True
+
 
 @dataclass(frozen=True)
 class InstalledScheduler:
@@ -73,7 +78,7 @@ class Gang:
 
 def use_scheduler(pod: Body, name: str) -> None:
     """Set the scheduler of a pod whose template names none."""
-    pod["spec"].setdefault("schedulerName", name)
+    pod["spec"]["schedulerName"] = pod["spec"].get("schedulerName") or name
 
 
 def annotate(pod: Body, field: str, values: dict[str, str]) -> None:

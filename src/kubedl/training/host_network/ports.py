@@ -7,8 +7,9 @@ created them.
 """
 
 import time
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from typing import NamedTuple
@@ -92,6 +93,23 @@ def choose(key: str, size: int, ports: PortRange, is_taken: Callable[[int], bool
     return ports.first + start
 
 
+def merged(blocks: Iterable[PortRange]) -> list[PortRange]:
+    """Return the same ports as ranges in order, of which no two overlap."""
+    found: list[PortRange] = []
+    for block in sorted(blocks):
+        if found and block.first <= found[-1].last:
+            found[-1] = PortRange(found[-1].first, max(found[-1].last, block.last))
+        else:
+            found.append(block)
+    return found
+
+
+def is_within(port: int, ranges: Sequence[PortRange]) -> bool:
+    """Return whether a port is in one of these ranges, which are in order and do not overlap."""
+    place = bisect_right(ranges, PortRange(port, LARGEST_PORT)) - 1
+    return place >= 0 and port <= ranges[place].last
+
+
 class HostPorts:
     """Chooses ports that no observed pod uses.
 
@@ -106,6 +124,7 @@ class HostPorts:
         self._of_pods: dict[str, PortRange] = {}  # by the uid of the pod
         self._in_use: defaultdict[tuple[int, int], set[str]] = defaultdict(set)  # the reverse
         self._blocks: set[PortRange] = set()  # those in use that have several ports
+        self._merged: list[PortRange] | None = None  # the same, so that thousands of them cost no port much
         self._unseen: dict[int, tuple[str, float]] = {}  # port → for whom, and until when
         self._first: dict[str, int] = {}  # for whom → the first of these ports
 
@@ -116,11 +135,13 @@ class HostPorts:
         if kept is not None and all(self._keeper(port, now) == holder for port in range(kept, kept + size)):
             return kept
 
+        blocks = self._merged = merged(self._blocks) if self._merged is None else self._merged
+
         def is_taken(port: int) -> bool:
             return (
                 (port, port) in self._in_use  # equal to a range of one port
                 or self._keeper(port, now) not in (None, holder)
-                or (bool(self._blocks) and any(first <= port <= last for first, last in self._blocks))
+                or is_within(port, blocks)
             )
 
         first = choose(key, size, self.range, is_taken)
@@ -159,6 +180,7 @@ class HostPorts:
                     self._forget(port)
             if ports.size > 1:
                 self._blocks.add(ports)
+                self._merged = None
         self._of_pods[uid] = ports
         self._in_use[ports].add(uid)
 
@@ -168,4 +190,6 @@ class HostPorts:
             self._in_use[ports].discard(uid)
             if not self._in_use[ports]:
                 del self._in_use[ports]
-                self._blocks.discard(ports)
+                if ports in self._blocks:
+                    self._blocks.remove(ports)
+                    self._merged = None

@@ -8,6 +8,9 @@ import msgspec
 from kubedl.api.replica_spec import ReplicaSpecs
 from kubedl.api.training import JobSpec, TrainingJob
 from kubedl.api.validation.training import LONGEST_NAME
+from kubedl.kube import codec
+from kubedl.kube.codec import RawObject
+from kubedl.kube.types.meta import Record
 from kubedl.schema.crd import Rule
 from kubedl.training.job import Job, Replica, Role
 from kubedl.training.kind import Done, Kind
@@ -59,14 +62,43 @@ class ElasticDL(Kind):
         ),
     )
 
+    def main_container(self, resource: TrainingJob) -> str:
+        """Return the container of that name, else the first one."""
+        for role in resource.spec.replica_specs.values():
+            names = _containers(role.template)
+            if names and self.container not in names:
+                return names[0]
+        return self.container
+
     def environment(self, job: Job, replica: Replica) -> Mapping[str, str]:
         """None: there are no other replicas."""
         return {}
 
     def adapt(self, job: Job, replica: Replica, template: dict[str, Any]) -> None:
         """Use the service account of the namespace, unless the user names one: the master calls the API server."""
-        template["spec"].setdefault("automountServiceAccountToken", True)
+        if template["spec"].get("automountServiceAccountToken") is None:
+            template["spec"]["automountServiceAccountToken"] = True
 
     def succeeded(self, job: Job, done: Done) -> bool:
         """The job succeeds when the master does."""
         return bool(done.get("Master"))
+
+
+class _Container(Record, frozen=True):
+    name: str
+
+
+class _Spec(Record, frozen=True):
+    containers: tuple[_Container, ...]
+
+
+class _Template(Record, frozen=True):
+    spec: _Spec
+
+
+def _containers(template: RawObject) -> tuple[str, ...]:
+    """Return the names of a template's containers; none if they cannot be read, which is refused with its pod."""
+    try:
+        return tuple(one.name for one in codec.decode(template.json, _Template).spec.containers)
+    except codec.UNREADABLE:
+        return ()

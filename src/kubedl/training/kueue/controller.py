@@ -1,4 +1,7 @@
-"""Controller of Workloads: one for each job that asks for a queue. It never touches pods, nor the job's status."""
+"""Controller of Workloads: one for each job that asks for a queue. It never touches pods, nor the job's status.
+
+So a Workload that is refused is reported as an event.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -9,12 +12,13 @@ from kubedl.api.kueue import GROUP, PRIORITY_LABEL
 from kubedl.api.training import TrainingJob, is_managed_elsewhere
 from kubedl.kube import codec
 from kubedl.kube.client import Client
-from kubedl.kube.errors import NotFoundError
+from kubedl.kube.errors import ForbiddenError, InvalidError, NotFoundError
 from kubedl.kube.types.core import Pod
 from kubedl.kube.types.meta import ObjectKey, Resource
+from kubedl.runtime.events import EventRecorder, ObjectReference
 from kubedl.runtime.ownership import controllers_of, owner_reference
 from kubedl.runtime.store import Store
-from kubedl.runtime.writer import Writer, merge_patch
+from kubedl.runtime.writer import NameConflictError, Writer, merge_patch
 from kubedl.training import labels
 from kubedl.training.job import Job
 from kubedl.training.kind import Kind
@@ -58,6 +62,7 @@ class WorkloadController:
         kind: Kind,
         stores: Stores,
         writer: Writer,
+        recorder: EventRecorder,
         *,
         settings: Callable[[], Settings],
         clock: Callable[[], datetime],
@@ -67,6 +72,7 @@ class WorkloadController:
         self._jobs_of = controllers_of(kind.kind)
         self._stores = stores
         self._writer = writer
+        self._recorder = recorder
         self._clock = clock
 
     def job_with_queue(self, resource: TrainingJob) -> Iterable[ObjectKey]:
@@ -91,13 +97,16 @@ class WorkloadController:
         if self._stores.missing():
             return LOOK_AGAIN
         job, workload = self._kind.job(resource), self._workload(resource)
+        pod_sets = workload_objects.digest(job)
+        if workload is None and not pod_sets:
+            return None  # until a template is edited
         if workload is None and self._stores.queues.conflict(job, self._queue(job)) is not None:
             return SOON
         prebuilt = _prebuilt(resource)
         observed = Observed(
             job=resource,
             queue=self._queue(job),
-            pod_sets=workload_objects.digest(job),
+            pod_sets=pod_sets,
             workload=workload,
             has_pods=self._has_pods(resource),
             scope=job_scope(self._kind, job),
@@ -111,8 +120,7 @@ class WorkloadController:
     async def _apply(self, job: Job, workload: Workload | None, decided: Plan) -> None:
         resource = job.resource
         if decided.create:
-            body = await self._render(job)
-            await self._writer.create(resource, WORKLOADS, body)
+            await self._create(job)
         if workload is None:
             return
         if decided.adopt:
@@ -124,6 +132,14 @@ class WorkloadController:
         elif decided.status is not None:
             changes = merge_patch(codec.plain(workload.status), codec.plain(decided.status))
             await self._writer.patch(resource, WORKLOADS, workload, {"status": changes}, subresource="status")
+
+    async def _create(self, job: Job) -> None:
+        try:
+            await self._writer.create(job.resource, WORKLOADS, await self._render(job))
+        except (ForbiddenError, InvalidError, NameConflictError) as refusal:
+            about = ObjectReference.of(self._kind.resource, job.resource)
+            self._recorder.event(about, "Warning", "WorkloadRefused", f"cannot create the Workload: {refusal.message}")
+            raise
 
     async def _adopt(self, resource: TrainingJob, workload: Workload) -> None:
         """Own the Workload that MultiKueue has created for this job."""

@@ -14,6 +14,7 @@ from kubedl.training.job import Job
 from kubedl.training.kueue.preemption import preemptor
 from kubedl.training.kueue.queue import Queue
 from kubedl.training.kueue.types import DEFAULT_QUEUE
+from kubedl.training.kueue.workload import unreadable
 from kubedl.training.observed import Settings
 
 
@@ -55,7 +56,8 @@ def observe_queue(job: Job, pods: Sequence[Pod], settings: Settings, informers: 
     conflict = informers.queues.conflict(job, name) if workload is None else None
     place = informers.places.of(workload) if workload is not None else None
     by = preemptor(workload, informers.workloads) if workload is not None else ""
-    return Queue(name, informers.missing_kueue(), workload, flavors, conflict, place, by)
+    unread = unreadable(job) if workload is None else ""
+    return Queue(name, informers.missing_kueue(), workload, flavors, conflict, place, by, unread)
 
 
 def is_undecided(resource: TrainingJob, informers: Informers) -> bool:

@@ -25,6 +25,7 @@ class Queue:
     conflict: Reason | None = None  # why the job must not wait in it
     place: Place | None = None  # in the queue; None if not known yet
     preemptor: str = ""  # who took the quota of the job, in words, since it was admitted last
+    unreadable: str = ""  # why the job can have no Workload
 
     @property
     def is_silent(self) -> bool:
@@ -41,7 +42,8 @@ class Queue:
         if self.missing:
             return NOT_AVAILABLE, f"the job asks for queue {self.name}, and {self.missing}"
         if self.workload is None:
-            return self.conflict or (PENDING, f"the job waits in queue {self.name}")
+            refused = ("TemplateInvalid", self.unreadable) if self.unreadable else self.conflict
+            return refused or (PENDING, f"the job waits in queue {self.name}")
         conditions = self.workload.status.conditions
         evicted = holding(conditions, "Evicted")
         # After its quota is given back, the job waits like any other until Kueue takes the condition away.

@@ -6,6 +6,7 @@ from typing import Any
 
 from kubedl.api.kueue import GROUP
 from kubedl.kube import codec
+from kubedl.podspec.template import TemplateError
 from kubedl.runtime.ownership import owner_reference
 from kubedl.training import labels, template
 from kubedl.training.job import Job, JobRole
@@ -70,8 +71,20 @@ def pod_sets(job: Job) -> list[Body]:
 
 
 def digest(job: Job) -> str:
-    """By which a job that was resized or edited is known."""
-    return hashlib.sha256(codec.encode(pod_sets(job))).hexdigest()[:16]
+    """By which a job that was resized or edited is known; empty if a template cannot be read."""
+    try:
+        return hashlib.sha256(codec.encode(pod_sets(job))).hexdigest()[:16]
+    except TemplateError:
+        return ""
+
+
+def unreadable(job: Job) -> str:
+    """Why a job can have no Workload: one of its templates is invalid; empty if it can."""
+    try:
+        pod_sets(job)
+    except TemplateError as error:
+        return str(error)
+    return ""
 
 
 def _pod_set(job: Job, role: JobRole) -> Body:
@@ -83,7 +96,7 @@ def _pod_set(job: Job, role: JobRole) -> Body:
     policy = job.spec.scheduling_policy
     kept = {field: spec[field] for field in OF_THE_POD if spec.get(field) is not None}
     if policy is not None and policy.priority_class_name:
-        kept.setdefault("priorityClassName", policy.priority_class_name)
+        kept["priorityClassName"] = kept.get("priorityClassName") or policy.priority_class_name
     for field in ("initContainers", "containers"):
         containers = spec.get(field) or ()
         kept[field] = [{key: one[key] for key in OF_THE_CONTAINER if one.get(key) is not None} for one in containers]

@@ -36,8 +36,10 @@ def use_pools(spec: Body, placement: Placement) -> None:
     if not pools:
         return
     affinity = _part(_part(spec, "affinity"), "nodeAffinity")
-    given = (affinity.get(REQUIRED) or {}).get("nodeSelectorTerms") or [{}]
-    affinity[REQUIRED] = {"nodeSelectorTerms": [_both(term, pool) for pool in pools for term in given]}
+    # Of several terms one suffices. An empty one of a template holds nowhere, and must not become one of a whole pool.
+    given = (affinity.get(REQUIRED) or {}).get("nodeSelectorTerms")
+    terms = [term for term in given if any(term.values())] if given else [{}]
+    affinity[REQUIRED] = {"nodeSelectorTerms": [_both(term, pool) for pool in pools for term in terms] or given}
     preferred = [
         {"weight": MOST_WEIGHT * (len(pools) - place) // (len(pools) - 1), "preference": _both({}, pool)}
         for place, pool in enumerate(pools[:-1], start=1)

@@ -47,8 +47,13 @@ class _PodAffinity(Record, frozen=True):
             yield one.pod_affinity_term
 
 
+class _NodeTerm(Record, frozen=True):
+    match_expressions: tuple[_Expression, ...] | None = None
+    match_fields: tuple[_Expression, ...] | None = None
+
+
 class _NodeTerms(Record, frozen=True):
-    node_selector_terms: tuple[_Selector, ...] | None = None
+    node_selector_terms: tuple[_NodeTerm, ...] | None = None
 
 
 class _NodeAffinity(Record, frozen=True):
@@ -111,9 +116,11 @@ def _of_node(spec: _Spec, wish: Wish) -> str | None:
         return "has a nodeName, by which pods pass the scheduler: remove it, or the placement"
     affinity = (spec.affinity or _Affinity()).node_affinity or _NodeAffinity()
     required = affinity.required_during_scheduling_ignored_during_execution
-    terms = (required.node_selector_terms if required is not None else None) or (_Selector(),)
+    given = (required.node_selector_terms if required is not None else None) or ()
+    # An empty term holds nowhere.
+    terms = [one for one in given if one.match_expressions or one.match_fields] if given else [_NodeTerm()]
     pools = wish.placement.node_pools
-    if len(terms) * len(pools) > MOST_TERMS:
+    if len(given or terms) * len(pools) > MOST_TERMS:
         return f"has too many nodeSelectorTerms for {len(pools)} node pools: at most {MOST_TERMS // len(pools)}"
     for pool in pools:
         if any(pool.node_selector.get(key, value) != value for key, value in (spec.node_selector or {}).items()):

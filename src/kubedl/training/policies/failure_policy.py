@@ -19,9 +19,11 @@ NODE_REASONS = frozenset(
     {
         "NodeAffinity",
         "NodeLost",
+        "NodePorts",
         "NodeShutdown",
         "Preempting",
         "Shutdown",
+        "TaintToleration",
         "Terminated",
         "TopologyAffinityError",
         "UnexpectedAdmissionError",

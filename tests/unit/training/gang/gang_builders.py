@@ -1,5 +1,6 @@
 """Jobs with gangs, and what is done for them."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -30,8 +31,10 @@ def planned(
     installed: Any = INSTALLED,  # noqa: ANN401
     others: tuple[Pod, ...] = (),
     now: float = 0,
+    lost: Mapping[str, float] | None = None,
 ) -> Plan:
     """What is done for a job in a cluster with these gang schedulers."""
     settings = Settings(gang_scheduler=default, gang_schedulers=installed)
     whole = job_of(job.kind, job.build(), settings)
-    return plan(replace(observed(job, *found, now=now), job=whole, settings=settings, others=others))
+    known = observed(job, *found, now=now, lost_nodes=lost)
+    return plan(replace(known, job=whole, settings=settings, others=others))

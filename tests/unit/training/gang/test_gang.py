@@ -1,14 +1,16 @@
 """Pods that start together: which, by whom they are scheduled, and what the job says while they wait."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kubedl.entrypoints.operator import parser
-from kubedl.kube.types.core import ContainerState, ContainerStatus, Pod, PodStatus, Terminated
+from kubedl.kube.types.core import ContainerState, ContainerStatus, Pod, PodSpec, PodStatus, Terminated
 from kubedl.kube.types.meta import ObjectMeta
 from kubedl.runtime import plugins
 from kubedl.training import pods
@@ -159,6 +161,27 @@ def test_a_pod_whose_peers_run_joins_them() -> None:
     assert (len(decided.creations), names(decided)) == (1, {groups(job)[0].name})
 
 
+@pytest.mark.parametrize("name", sorted(KNOWN.keys() - {"native"}))  # which pods do not name
+def test_a_pod_whose_peers_are_older_than_the_gang_is_scheduled_alone(name: str) -> None:
+    """An administrator chose the scheduler while the job ran: its gang would wait for the others for ever."""
+    job = tf_job().workers(3).scope("Replica")
+    decided = planned(job, *(pod(job, "Worker", index).on("node1").running() for index in (0, 1)), default=name)
+    assert (len(decided.creations), names(decided)) == (1, {None})
+
+
+def test_a_pod_does_not_join_a_gang_that_an_edit_has_made() -> None:
+    """The others are members of the one before."""
+    job = asking(tf_job().workers(3).scope("Replica"), gangScheduler="volcano")
+    notes = {"scheduling.k8s.io/group-name": groups(job)[0].name}
+    peers = [
+        replace(pod(job, "Worker", index).on("node1").running(), metadata={"annotations": notes}) for index in (0, 1)
+    ]
+    assert names(planned(job, *peers)) == {groups(job)[0].name}
+    edited = asking(job, gangScheduler="volcano", minAvailable=2)
+    assert groups(edited)[0].name != groups(job)[0].name
+    assert names(planned(edited, *peers)) == {None}
+
+
 def test_the_job_says_how_many_of_its_gang_are_placed() -> None:
     job = asking(tf_job().workers(2).scope("Replica"))
     waiting = pod(job, "Worker", 1).condition("PodScheduled", "False", "Unschedulable", NO_ROOM)
@@ -221,6 +244,26 @@ def test_a_pod_that_was_evicted_before_it_found_the_commit_is_created_again() ->
     assert planned(job).prepare
 
 
+def test_a_pod_that_is_lost_with_its_node_before_it_found_the_commit_is_created_again() -> None:
+    """After the same time as the pods of replicas."""
+    job = asking(TOGETHER).with_spec(codeSource={"repository": "https://git.example/team/code.git"})
+    found = msgspec.structs.replace(resolver(job, phase="Running"), spec=PodSpec(node_name="node1"))
+    decided = planned(job, others=(found,), lost={"node1": -30})
+    assert decided.deletions == ()
+    assert "NodeLost: node node1 is unreachable" in decided.status.message
+    decided = planned(job, others=(found,), lost={"node1": -61})
+    assert [(one.pod, one.force) for one in decided.deletions] == [(found, True)]
+
+
+def test_a_pod_that_looks_for_a_commit_in_vain_does_not_outlive_the_job() -> None:
+    """Nor its suspension; its last words stay, if it has any."""
+    job = asking(TOGETHER).with_spec(codeSource={"repository": "https://git.example/team/code.git"})
+    waits, failed = resolver(job, phase="Pending"), resolver(job, phase="Failed")
+    for over in (job.said("Failed"), job.suspended()):
+        assert [one.pod for one in planned(over, others=(waits,)).deletions] == [waits]
+        assert planned(over, others=(failed,)).deletions == ()
+
+
 def numbers(content: Mapping[str, Any]) -> set[object]:
     """All values of an object, however deep."""
     deeper = [numbers(value) if isinstance(value, Mapping) else {value} for value in content.values()]
@@ -243,3 +286,6 @@ def test_a_pod_joins_the_group_that_is_declared(name: str) -> None:
     gang.join(body)
     assert gang.group.name in str(body)
     assert body["spec"]["schedulerName"] == "mine"
+    unnamed: dict[str, Any] = {**body, "spec": {**body["spec"], "schedulerName": None}}
+    gang.join(unnamed)
+    assert bool(unnamed["spec"]["schedulerName"]) is (name != "native")  # which is the default one

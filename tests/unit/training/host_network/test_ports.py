@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -21,6 +22,8 @@ from kubedl.training.host_network.ports import (
     PortRange,
     choose,
     host_port,
+    is_within,
+    merged,
     ports_in_use,
 )
 
@@ -130,6 +133,16 @@ def test_ports_of_replicas_that_have_no_pod_now_are_in_use_too(text: str, left: 
     one = with_metadata(one, annotations={**one.metadata.annotations, JOB_PORTS: text})
     ports.pod_changed(None, one)
     assert sorted(ports.take(name, name) for name in "bcd"[: len(left)]) == left
+
+
+@given(st.sets(st.tuples(st.integers(1, 30), st.integers(1, 5)), max_size=8))
+def test_ranges_that_overlap_become_few_with_the_same_ports(found: set[tuple[int, int]]) -> None:
+    """The annotation is the user's, and each of thousands of pods may name other ports."""
+    blocks = [PortRange(first, first + more) for first, more in found]
+    ranges = merged(blocks)
+    assert all(one.last < other.first for one, other in pairwise(ranges))
+    for port in range(40):
+        assert is_within(port, ranges) == any(first <= port <= last for first, last in blocks)
 
 
 @pytest.mark.parametrize("text", ["", "x", "-1", "1" * 400, "²"])

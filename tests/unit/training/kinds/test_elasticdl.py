@@ -25,6 +25,7 @@ def test_it_is_told_nothing() -> None:
     ("spec", "expected"),
     [
         ({}, True),
+        ({"automountServiceAccountToken": None}, True),
         ({"serviceAccountName": "elasticdl"}, True),
         ({"automountServiceAccountToken": False}, False),
     ],
@@ -40,6 +41,19 @@ def test_its_container_may_have_any_name() -> None:
     """ElasticDL's own tool names it after the pod; no rule asks for another."""
     rules = [rule.at for rule in JOB.kind.custom_resource.rules]
     assert "spec.elasticdlReplicaSpecs.*.template.spec.containers" not in rules
+
+
+@pytest.mark.parametrize(
+    ("names", "main"),
+    [(["elasticdl-mnist-master", "proxy"], "elasticdl-mnist-master"), (["proxy", "elasticdl"], "elasticdl")],
+)
+def test_its_main_container_is_the_first_if_none_has_the_name(names: list[str], main: str) -> None:
+    """The one whose restarts count, and that gets the port."""
+    template = {"spec": {"containers": [{"name": name} for name in names]}}
+    job = JOB.master(template=template)
+    assert job.kind.job(job.build()).container == main
+    ports = {one["name"]: "ports" in one for one in pod(job, "Master")["spec"]["containers"]}
+    assert ports == {name: name == main for name in names}
 
 
 @pytest.mark.parametrize(("finished", "expected"), [(set(), False), ({0}, True)])

@@ -83,7 +83,8 @@ async def reconciled(
     if found is not None:
         claims.put(found)
     stores = Stores(jobs, stored, claims, Queues(), lambda: "")
-    controller = WorkloadController(job.kind, stores, cast("Writer", writer), settings=Settings, clock=lambda: NOW)
+    made, recorder = cast("Writer", writer), cast("EventRecorder", None)
+    controller = WorkloadController(job.kind, stores, made, recorder, settings=Settings, clock=lambda: NOW)
     again = await controller.reconcile(ObjectKey(NAMESPACE, job.name))
     return writer.written, again
 

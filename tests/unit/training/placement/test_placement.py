@@ -126,6 +126,17 @@ def test_what_the_template_says_about_nodes_holds_too() -> None:
     assert found["nodeSelector"] == {"zone": "1"}
 
 
+def test_an_empty_term_of_the_template_does_not_open_a_whole_pool() -> None:
+    """It matches no node, beside others and alone."""
+    term = {"matchExpressions": [{"key": "gpu", "operator": "In", "values": ["a"]}]}
+    given: Object = {"affinity": {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{}, term]}}}}
+    assert terms(spec(given, nodePools=[SPOT])) == [[("gpu", ("a",)), ("tier", ("spot",))]]
+    given = {"affinity": {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{"matchExpressions": []}]}}}}
+    refused = registry.refusal(job(given, nodePools=[SPOT]).build())
+    assert refused is not None
+    assert "no node of the pool spot can satisfy" in refused[1]
+
+
 def test_a_role_with_a_wish_of_its_own_is_counted_alone() -> None:
     made = (
         tf_job()

@@ -87,6 +87,8 @@ def test_other_policies_do_not_look_at_the_code(
         WORKER.refused("OutOfnvidia.com/gpu"),
         WORKER.refused("NodeAffinity"),
         WORKER.refused("UnexpectedAdmissionError"),
+        WORKER.refused("NodePorts"),
+        WORKER.refused("TaintToleration"),
         WORKER.going(),
         WORKER.running().going(),
     ],

@@ -3,6 +3,7 @@
 from typing import Any
 
 from kubedl.api.training import RestartScope
+from kubedl.kube.types.core import Pod
 from kubedl.kube.types.meta import Resource
 from kubedl.schema.grants import Grant
 from kubedl.training.gang.pod_group import PodGroup
@@ -10,6 +11,7 @@ from kubedl.training.gang.scheduler import Body, GangScheduler, GroupObject, ann
 from kubedl.training.kind import AuxiliaryObject
 
 GROUP = "scheduling.x-k8s.io"
+MEMBER = f"{GROUP}/pod-group"  # label
 
 
 class Coscheduling(GangScheduler):
@@ -29,4 +31,8 @@ class Coscheduling(GangScheduler):
     def join(self, pod: Body, group: PodGroup) -> None:
         """By label. Its scheduler has this name in the charts of scheduler-plugins."""
         use_scheduler(pod, "scheduler-plugins-scheduler")
-        annotate(pod, "labels", {f"{GROUP}/pod-group": group.name})
+        annotate(pod, "labels", {MEMBER: group.name})
+
+    def has_joined(self, pod: Pod, group: PodGroup) -> bool:
+        """By the same."""
+        return pod.metadata.labels.get(MEMBER) == group.name

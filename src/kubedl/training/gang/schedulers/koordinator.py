@@ -1,5 +1,6 @@
 """Koordinator."""
 
+from kubedl.kube.types.core import Pod
 from kubedl.kube.types.meta import Resource
 from kubedl.training.gang.pod_group import PodGroup
 from kubedl.training.gang.scheduler import Body, GangScheduler, GroupObject, annotate, use_scheduler
@@ -23,3 +24,7 @@ class Koordinator(GangScheduler):
             "match-policy": "waiting-and-running",
         }
         annotate(pod, "annotations", {f"{GANG}/{key}": value for key, value in settings.items()})
+
+    def has_joined(self, pod: Pod, group: PodGroup) -> bool:
+        """By the same."""
+        return pod.metadata.annotations.get(f"{GANG}/name") == group.name

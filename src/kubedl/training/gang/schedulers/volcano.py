@@ -3,6 +3,7 @@
 from typing import Any
 
 from kubedl.api.training import RestartScope
+from kubedl.kube.types.core import Pod
 from kubedl.kube.types.meta import Resource
 from kubedl.schema.grants import Grant
 from kubedl.training.gang.pod_group import PodGroup
@@ -11,6 +12,7 @@ from kubedl.training.kind import AuxiliaryObject
 
 GROUP = "scheduling.volcano.sh"
 DEFAULT_QUEUE = "default"
+MEMBER = "scheduling.k8s.io/group-name"  # annotation
 
 
 class Volcano(GangScheduler):
@@ -31,4 +33,8 @@ class Volcano(GangScheduler):
     def join(self, pod: Body, group: PodGroup) -> None:
         """By annotation."""
         use_scheduler(pod, "volcano")
-        annotate(pod, "annotations", {"scheduling.k8s.io/group-name": group.name})
+        annotate(pod, "annotations", {MEMBER: group.name})
+
+    def has_joined(self, pod: Pod, group: PodGroup) -> bool:
+        """By the same."""
+        return pod.metadata.annotations.get(MEMBER) == group.name

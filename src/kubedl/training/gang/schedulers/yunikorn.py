@@ -1,6 +1,7 @@
 """Apache YuniKorn."""
 
 from kubedl.kube.codec import encode
+from kubedl.kube.types.core import Pod
 from kubedl.training import template
 from kubedl.training.gang.pod_group import Members, PodGroup
 from kubedl.training.gang.pod_resources import requested
@@ -8,6 +9,7 @@ from kubedl.training.gang.scheduler import Body, GangScheduler, annotate, use_sc
 from kubedl.training.labels import REPLICA_TYPE
 
 DOMAIN = "yunikorn.apache.org"
+APPLICATION = "applicationId"  # label
 # Where placeholders may run: where the pods may.
 PLACEMENT = ("affinity", "nodeSelector", "tolerations", "topologySpreadConstraints")
 # Else it schedules the pods one by one when it could not place all of them in 15 minutes.
@@ -29,7 +31,7 @@ class YuniKorn(GangScheduler):
         Every pod declares all task groups, one for each role, since any of them may be the first that is seen.
         """
         use_scheduler(pod, "yunikorn")
-        annotate(pod, "labels", {"applicationId": f"{group.name}-{group.attempt}"})
+        annotate(pod, "labels", {APPLICATION: _application(group)})
         settings = {
             "schedulingPolicyParameters": ALL_OR_NONE,
             "task-groups": encode([_task_group(members) for members in group.members]).decode(),
@@ -39,6 +41,14 @@ class YuniKorn(GangScheduler):
         if any(members.role.lower() == role for members in group.members):
             settings["task-group-name"] = role
         annotate(pod, "annotations", {f"{DOMAIN}/{key}": value for key, value in settings.items()})
+
+    def has_joined(self, pod: Pod, group: PodGroup) -> bool:
+        """By the application."""
+        return pod.metadata.labels.get(APPLICATION) == _application(group)
+
+
+def _application(group: PodGroup) -> str:
+    return f"{group.name}-{group.attempt}"
 
 
 def _task_group(members: Members) -> Body:
