@@ -107,13 +107,10 @@ def _amounts(values: Mapping[str, object]) -> dict[str, float]:
 
 
 def _requests(pods: Iterable[Mapping[str, Any]]) -> dict[str, float]:
-    total: dict[str, float] = {}
-    for pod in pods:
-        for container in pod["spec"].get("containers") or ():
-            resources = container.get("resources") or {}
-            for name, value in {**(resources.get("limits") or {}), **(resources.get("requests") or {})}.items():
-                total[name] = total.get(name, 0.0) + amount(value)
-    return total
+    """Return what pods ask for, as the scheduler counts it: sidecars and overhead too."""
+    from kubedl.why.quantities import requests_of, summed
+
+    return dict(sorted(summed(map(requests_of, pods)).items()))
 
 
 @declare("job", short_help="Use of a job's replicas")
