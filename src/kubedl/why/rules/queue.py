@@ -251,7 +251,7 @@ RULES = (
         shows=(("Kueue", "{says}"),),
         tries=(
             Try(
-                'kubectl patch {what} {queue} --type merge -p \'{{"spec":{{"stopPolicy":"None"}}}}\'',
+                'kubectl patch {what} {queue} -n {ns} --type merge -p \'{{"spec":{{"stopPolicy":"None"}}}}\'',
                 "starts what waits in it",
                 by="admin",
             ),
