@@ -91,7 +91,7 @@ def files_of(directory: Path) -> tuple[list[str], list[str]]:
         found = (path.relative_to(directory) for path in directory.rglob("*") if path.is_file())
         names = [str(path) for path in found if not any(part.startswith(".") for part in path.parts[:-1])]
     names = sorted(name for name in names if (directory / name).is_file() and "__pycache__" not in name)
-    secret = [name for name in names if looks_secret(name)]
+    secret = [name for name in names if looks_secret(name) or _leads_to_secret(directory, name)]
     if len(names) > MOST_FILES:
         raise _too_large(f"{directory} has {len(names)} files")
     return [name for name in names if name not in secret], secret
@@ -100,6 +100,16 @@ def files_of(directory: Path) -> tuple[list[str], list[str]]:
 def looks_secret(path: str) -> bool:
     """Return whether a file is a key or a password by its name: what many may read does not get it."""
     return any(fnmatch(Path(path).name, pattern) for pattern in SECRET)
+
+
+def _leads_to_secret(directory: Path, name: str) -> bool:
+    """Return whether a link leads to a key, or to a hidden place elsewhere: a checkout may have links of others."""
+    path = directory / name
+    if not path.is_symlink():
+        return False
+    target, root = path.resolve(), directory.resolve()
+    is_hidden = any(part.startswith(".") and part not in root.parts for part in target.parts)
+    return looks_secret(str(target)) or (is_hidden and not target.is_relative_to(root))
 
 
 def config_map(job: str, archive: bytes, namespace: str) -> dict[str, Any]:

@@ -176,6 +176,16 @@ class TestDirectory:
         (tmp_path / ".gitignore").write_text("*.bin\n")
         assert files_of(tmp_path) == ([".gitignore", "train.py"], [".env", "id_rsa", "server.pem"])
 
+    def test_a_link_to_a_key_elsewhere_is_not_followed(self, tmp_path: Path) -> None:
+        """A checkout may come from anybody, and what it links to is this person's."""
+        code, home = tmp_path / "code", tmp_path / "home"
+        code.mkdir()
+        (home / ".kube").mkdir(parents=True)
+        for name, target in {"a.txt": ".kube/config", "b.txt": "id_rsa", "util.py": "util.py"}.items():
+            (home / target).write_text("x")
+            (code / name).symlink_to(home / target)
+        assert files_of(code) == (["util.py"], ["a.txt", "b.txt"])
+
     def test_too_much(self, tmp_path: Path) -> None:
         (tmp_path / "weights").write_bytes(os.urandom(2**20))
         with pytest.raises(CodeTooLarge, match="KiB packed") as raised:
