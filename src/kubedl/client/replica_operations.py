@@ -2,12 +2,12 @@
 
 import time
 from collections.abc import AsyncGenerator, Callable, Collection, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from kubedl.client import scaling, waiting, watching
-from kubedl.client.errors import JobFailed, KubedlError, NotFound, WaitTimeout
+from kubedl.client.errors import Forbidden, Invalid, JobFailed, KubedlError, NotFound, WaitTimeout
 from kubedl.client.job import Job
 from kubedl.client.job_logs import JobLogs, Note
 from kubedl.client.job_operations import JobOperations
@@ -212,7 +212,12 @@ class ReplicaOperations(JobOperations):
         full = f"{kind.word}/{job.name}"
         await self._patch(kind, job, {"spec": {"suspend": True}})
         await self.wait_for_job_status(full, ("Suspended",), namespace=job.namespace, timeout=timeout)
-        return await self._patch(kind, job, {"spec": {**change, "suspend": False}})
+        try:
+            return await self._patch(kind, job, {"spec": {**change, "suspend": False}})
+        except (Invalid, Forbidden):  # it goes on as it was
+            with suppress(KubedlError):
+                await self._patch(kind, job, {"spec": {"suspend": False}})
+            raise
 
     async def _job(self, name: str | Job, namespace: str | None) -> Job:
         return name if isinstance(name, Job) else await self.get_job(name, namespace)
