@@ -13,7 +13,7 @@ from kubedl.cli import failures
 from kubedl.cli.durations import precise
 from kubedl.cli.settings import Settings
 from kubedl.cli.terminal import printable
-from kubedl.client import Job, TrainingClient
+from kubedl.client import Job, NotFound, TrainingClient
 
 
 @dataclass(frozen=True)
@@ -132,6 +132,15 @@ class Changes:
             now = f"{datetime.now():%H:%M:%S}"  # noqa: DTZ005 - the person's clock
             self._tell(printable(f"{now} {job.name} {' '.join(filter(None, news))}"))
         self._said = news
+
+
+def tell_end(client: TrainingClient, job: Job) -> None:
+    """Print the last line about a job that was followed. Raises JobFailed, and NotFound if it was deleted before."""
+    if job.is_failed:
+        raise client.failure(job)
+    if not job.is_finished:
+        raise NotFound(f"{job.name} was deleted while it was followed", "", (f"kubedl history get {job.name}",))
+    click.echo(ending(job), err=True)
 
 
 def ending(job: Job) -> str:
