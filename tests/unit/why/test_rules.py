@@ -11,7 +11,7 @@ import pytest
 from kubedl.why import bundle, report
 from kubedl.why.judging import judge
 from kubedl.why.rules import ALL
-from tests.unit.why.building import Case, ended, job, restarting
+from tests.unit.why.building import Case, ended, failed, job, restarting
 from tests.unit.why.cases_running import CASES as RUNNING
 from tests.unit.why.cases_waiting import CASES as WAITING
 
@@ -84,6 +84,20 @@ def test_a_pod_that_was_removed_after_its_node_was_lost_with_it() -> None:
     gone = restarting(reason="DeletionByPodGC", message="was disrupted", container="")
     found = judge(Case("", gone).evidence(), ALL)
     assert (found.rule, found.first) == ("node.lost", "Worker 2 was lost with node gpu-04 3m ago.")
+
+
+@pytest.mark.parametrize(
+    ("reason", "said", "first"),
+    [
+        ("PoolNotFound", "there is no pool a", "Failed at once: spec.spot cannot be used: there is no pool a."),
+        ("SpotInvalid", "no date", "Failed at once: spec.spot cannot be used: no date."),
+        ("Unsupported", "annotation a: no", "Failed at once: an annotation cannot be used: annotation a: no."),
+        ("Unsupported", "spec.elastic: no", "Failed at once: what it asks for cannot be used: spec.elastic: no."),
+    ],
+)
+def test_what_a_job_cannot_have(reason: str, said: str, first: str) -> None:
+    found = judge(Case("", failed(reason, said)).evidence(), ALL)
+    assert (found.rule, found.first) == ("held.unsupported", first)
 
 
 def test_newer_words_of_the_scheduler() -> None:
