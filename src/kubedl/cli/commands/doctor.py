@@ -13,12 +13,13 @@ def command(settings: Settings) -> int:
 
     The exit code is 0 if all is there, 3 if something optional is off, and 1 if something is broken.
     """
+    from kubedl.cli.history_database import database
     from kubedl.cli.terminal import printable
     from kubedl.client.checks import run_checks
 
     terminal = settings.terminal()
     states = set()
-    with settings.client() as client:
+    with settings.client(database()) as client:
         for check in run_checks(client):
             mark, color = MARKS[check.state]
             states.add(check.state)

@@ -101,6 +101,8 @@ def elsewhere(evidence: Evidence) -> Match | None:
         passed = evidence.passed(text_of(one, "spec", "renewTime"))
         if passed is not None and passed < STALE:
             name = text_of(one, "metadata", "name").removeprefix("kubedl-operator").lstrip("-")
+            if name == evidence.namespace:  # it is for this one, and late
+                continue
             return Match(
                 {"holder": text_of(one, "spec", "holderIdentity"), "serves": f"namespace {name}" if name else ""}
             )
