@@ -68,7 +68,7 @@ async def find(cluster: Cluster, name: str, namespace: str) -> Mapping[str, Any]
         return manifest
     try:
         return (await cluster.find(name, namespace))[1].manifest
-    except NotFound:
+    except (NotFound, Forbidden):
         if slash:
             raise
         for kind in OTHERS:

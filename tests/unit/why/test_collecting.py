@@ -4,6 +4,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
+
 from kubedl.client.parallel import run_all
 from kubedl.why import collecting
 from kubedl.why.evidence import Evidence
@@ -33,6 +35,12 @@ def evidence(reader: Reader, **parts: Any) -> Evidence:  # noqa: ANN401 - JSON
 def test_nodes_are_read_to_the_last() -> None:
     """That no node is large enough cannot be said of the first five hundred."""
     assert [one["name"] for one in evidence(Reader()).listed("nodes")] == ["node-1", "node-2", "node-3"]
+
+
+def test_of_too_many_nodes_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collecting, "MOST_NODES", 2)
+    found = evidence(Reader())
+    assert (found.listed("nodes"), found.denied["nodes"]) == ([], "there are more than 2")
 
 
 def test_a_sidecar_that_crashes_does_not_hide_the_log() -> None:
