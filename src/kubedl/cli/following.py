@@ -14,6 +14,7 @@ from kubedl.cli.durations import precise
 from kubedl.cli.settings import Settings
 from kubedl.cli.terminal import printable
 from kubedl.client import Job, NotFound, TrainingClient
+from kubedl.client.waiting import DELETED
 
 
 @dataclass(frozen=True)
@@ -108,14 +109,19 @@ def _keep(waiting: Waiting, job: Job) -> None:
     waiting.job = job
 
 
-def wait_for(client: TrainingClient, waiting: Waiting, state: str, timeout: float | None, voice: Voice) -> Job:
-    """Wait for one job; every change is a line on standard error."""
+def wait_for(client: TrainingClient, waiting: Waiting, state: str, timeout: float | None, voice: Voice) -> None:
+    """Wait for one job; every change is a line on standard error. One that is not there counts as deleted."""
     changes = Changes(voice.say)
     callbacks = (changes.say, lambda job: _keep(waiting, job))
-    waiting.job = job = client.wait_for_job_status(waiting.name, (state,), timeout=timeout, callbacks=callbacks)
+    try:
+        waiting.job = job = client.wait_for_job_status(waiting.name, (state,), timeout=timeout, callbacks=callbacks)
+    except NotFound as error:
+        if state.lower() != DELETED or waiting.job is not None:
+            raise
+        voice.say(printable(error.message))
+        return
     if job.is_succeeded:
         voice.say(ending(job))
-    return job
 
 
 class Changes:

@@ -121,17 +121,17 @@ class ReplicaOperations(JobOperations):
         """
         kind, job = await self._find(name, namespace)
         deadline = time.monotonic() + timeout if timeout is not None else float("inf")
-        for_model = waiting.MODEL in {word.lower() for word in status}
+        words = {word.lower() for word in status}
         async with aclosing(self._states(kind, job, lambda: deadline - time.monotonic())) as states:
             async for current in states:
                 if current is None:
-                    if waiting.DELETED in status:
+                    if waiting.DELETED in words:
                         return job
                     raise NotFound(f"{job} was deleted while it was waited for")
                 job = current
                 for callback in callbacks:
                     callback(job)
-                if for_model:
+                if waiting.MODEL in words:
                     await self._check_model(job, lambda: deadline - time.monotonic())
                 if waiting.is_reached(job, status):
                     return await self._reached(job)

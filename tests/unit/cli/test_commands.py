@@ -76,6 +76,20 @@ class TestWait:
         until("the end of the thread", lambda: not _waits() - before)
         assert capsys.readouterr().err == ""
 
+    @pytest.mark.parametrize("word", ["deleted", "Deleted"])
+    def test_what_is_gone_is_deleted(self, run: Run, api: ApiServer, word: str) -> None:
+        """Also before the wait begins: `kubedl delete bert && kubedl wait bert --for deleted`."""
+        path = api.job("bert", status={"state": "Running"})
+
+        def delete() -> None:
+            until("a watch", lambda: any(call.query.get("watch") for call in api.calls))
+            api.delete(path)
+
+        threading.Thread(target=delete).start()
+        assert run("wait", "bert", "--for", word).code == 0
+        answer = run("wait", "bert", "--for", word)
+        assert (answer.code, answer.err) == (0, "there is no job called bert in team\n")
+
     def test_ready_is_not_waited_for_when_all_is_over(self, run: Run, api: ApiServer) -> None:
         api.job("bert", status={**DONE, "ready": "0/2"})
         assert run("wait", "bert", "--for", "ready", "--timeout", "1").code == 0
