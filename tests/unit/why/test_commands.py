@@ -40,6 +40,12 @@ def test_a_queue_is_started_in_its_namespace() -> None:
     assert start.command.startswith("kubectl patch ClusterQueue team-a -n team --type merge -p ")
 
 
+def test_logs_are_those_of_one_service() -> None:
+    """Predictors of others may have the same name, which is `main` by default."""
+    (logs,) = judge(RUNNING["serve.unready"].evidence(), ALL).tries
+    assert logs.command.endswith(" -l serving.kubedl.io/inference=flowers,serving.kubedl.io/predictor=main")
+
+
 def test_a_secret_for_an_image_names_its_registry() -> None:
     (create,) = judge(RUNNING["image.unauthorized"].evidence(), ALL).tries
     assert " --docker-server=docker.io " in create.command
