@@ -5,7 +5,7 @@ import pytest
 from kubedl.why.facts import registry_of
 from kubedl.why.judging import judge
 from kubedl.why.rules import ALL
-from tests.unit.why.building import Case, inference, job, waiting, waits
+from tests.unit.why.building import Case, condition, inference, job, waiting, waits
 from tests.unit.why.cases_running import CASES as RUNNING
 from tests.unit.why.cases_waiting import CASES as WAITING
 
@@ -38,6 +38,15 @@ def test_a_name_that_somebody_else_chose_runs_nothing() -> None:
 def test_a_queue_is_started_in_its_namespace() -> None:
     (start,) = judge(WAITING["queue.stopped"].evidence(), ALL).tries
     assert start.command.startswith("kubectl patch ClusterQueue team-a -n team --type merge -p ")
+
+
+def test_a_queue_that_nobody_stopped_is_not_started() -> None:
+    """Its flavors are missing, for example, and Kueue says that it is inactive."""
+    case, said = WAITING["queue.stopped"], "Can't admit new workloads: references missing ResourceFlavor(s): a100"
+    shared = {"spec": {"stopPolicy": "None"}, "status": {"conditions": [condition("Active", "False", "x", said)]}}
+    found = judge(Case("", case.manifest, {**case.parts, "clusterqueue": shared}).evidence(), ALL)
+    assert (found.first, found.tries) == ("Queue team-a is not active: nothing in it starts.", [])
+    assert ("Kueue", said) in found.supporting
 
 
 def test_logs_are_those_of_one_service() -> None:
