@@ -13,7 +13,8 @@ from kubedl.cli import failures
 from kubedl.cli.durations import precise
 from kubedl.cli.settings import Settings
 from kubedl.cli.terminal import printable
-from kubedl.client import Job, TrainingClient
+from kubedl.client import Job, NotFound, TrainingClient
+from kubedl.client.waiting import DELETED
 
 
 @dataclass(frozen=True)
@@ -108,14 +109,19 @@ def _keep(waiting: Waiting, job: Job) -> None:
     waiting.job = job
 
 
-def wait_for(client: TrainingClient, waiting: Waiting, state: str, timeout: float | None, voice: Voice) -> Job:
-    """Wait for one job; every change is a line on standard error."""
+def wait_for(client: TrainingClient, waiting: Waiting, state: str, timeout: float | None, voice: Voice) -> None:
+    """Wait for one job; every change is a line on standard error. One that is not there counts as deleted."""
     changes = Changes(voice.say)
     callbacks = (changes.say, lambda job: _keep(waiting, job))
-    waiting.job = job = client.wait_for_job_status(waiting.name, (state,), timeout=timeout, callbacks=callbacks)
+    try:
+        waiting.job = job = client.wait_for_job_status(waiting.name, (state,), timeout=timeout, callbacks=callbacks)
+    except NotFound as error:
+        if state.lower() != DELETED or waiting.job is not None:
+            raise
+        voice.say(printable(error.message))
+        return
     if job.is_succeeded:
         voice.say(ending(job))
-    return job
 
 
 class Changes:
@@ -132,6 +138,15 @@ class Changes:
             now = f"{datetime.now():%H:%M:%S}"  # noqa: DTZ005 - the person's clock
             self._tell(printable(f"{now} {job.name} {' '.join(filter(None, news))}"))
         self._said = news
+
+
+def tell_end(client: TrainingClient, job: Job) -> None:
+    """Print the last line about a job that was followed. Raises JobFailed, and NotFound if it was deleted before."""
+    if job.is_failed:
+        raise client.failure(job)
+    if not job.is_finished:
+        raise NotFound(f"{job.name} was deleted while it was followed", "", (f"kubedl history get {job.name}",))
+    click.echo(ending(job), err=True)
 
 
 def ending(job: Job) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import click
 
-from kubedl.cli.settings import Settings
+from kubedl.cli.settings import Settings, configured
 from kubedl.client import KubedlError, NotFound
 
 
@@ -42,26 +42,27 @@ def forward(settings: Settings, target: str, port: int, local: int) -> int:
 
 def _kubectl(settings: Settings, words: Sequence[str]) -> int:
     try:
-        return subprocess.run(_command(settings, words), check=False).returncode
+        code = subprocess.run(_command(settings, words), check=False).returncode
+        return code if code >= 0 else 128 - code
     except KeyboardInterrupt:
         return 130
 
 
 def _command(settings: Settings, words: Sequence[str]) -> list[str]:
-    """Return the command of kubectl for the same cluster and user."""
+    """Return the command of kubectl for the same cluster and user: those of flags, else those of the settings."""
     program = shutil.which("kubectl")
     if program is None:
         raise KubedlError("kubectl is not installed", "terminals and ports are handed over to it", ("install kubectl",))
     if settings.token is not None:
         raise KubedlError("--token would be visible to others", "kubectl takes it as an argument", ("a kubeconfig",))
     given = {
-        "--namespace": settings.namespace,
-        "--context": settings.context,
-        "--kubeconfig": settings.kubeconfig,
-        "--cluster": settings.cluster,
-        "--user": settings.user,
-        "--as": settings.as_user,
-        "--server": settings.server,
+        "--namespace": settings.namespace or configured("namespace"),
+        "--context": settings.context or configured("context"),
+        "--kubeconfig": settings.kubeconfig or configured("kubeconfig"),
+        "--cluster": settings.cluster or configured("cluster"),
+        "--user": settings.user or configured("user"),
+        "--as": settings.as_user or configured("as"),
+        "--server": settings.server or configured("server"),
     }
     flags = [f"{flag}={value}" for flag, value in given.items() if value]
     flags += [f"--as-group={group}" for group in settings.as_group]

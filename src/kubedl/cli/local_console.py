@@ -4,11 +4,12 @@ import importlib.util
 import subprocess
 import sys
 
-from kubedl.cli.settings import Settings
+from kubedl.cli.configuration import KEYS
+from kubedl.cli.settings import Settings, configured
 from kubedl.client import KubedlError
 
 PACKAGES = ("aiohttp", "cryptography", "prometheus_client", "structlog")
-UNSUPPORTED = {  # flags of this command line that the process does not have
+UNSUPPORTED = {  # flags of this command line that the process does not have; most are settings too
     "cluster": "--cluster",
     "user": "--user",
     "as_user": "--as",
@@ -24,7 +25,7 @@ def run(settings: Settings, port: int | None, *, browser: bool) -> int:
     if missing:
         why = f"the packages of the console are not installed: {', '.join(missing)}"
         raise KubedlError("no console on this machine", why, ("pip install 'kubedl[console]'",))
-    given = [flag for name, flag in UNSUPPORTED.items() if getattr(settings, name)]
+    given = [flag for name, flag in UNSUPPORTED.items() if getattr(settings, name) or _is_set(flag[2:])]
     if given:
         why = f"the console does not support {', '.join(given)}"
         raise KubedlError("no console", why, ("a context of the kubeconfig, by --context",))
@@ -34,10 +35,18 @@ def run(settings: Settings, port: int | None, *, browser: bool) -> int:
         return 130
 
 
+def _is_set(key: str) -> bool:
+    return key in KEYS and bool(configured(key))
+
+
 def command(settings: Settings, port: int | None, *, browser: bool) -> list[str]:
     """Return the command line of the process."""
     words = [sys.executable, "-m", "kubedl.entrypoints.command", "console", "--mode=local"]
     words += [f"--address=127.0.0.1:{port or 0}", "--log-format=console", "--log-level=warning"]
-    named = {"--kubeconfig": settings.kubeconfig, "--context": settings.context, "--namespace": settings.namespace}
+    named = {
+        "--kubeconfig": settings.kubeconfig or configured("kubeconfig"),
+        "--context": settings.context or configured("context"),
+        "--namespace": settings.namespace or configured("namespace"),
+    }
     words += [f"{flag}={value}" for flag, value in named.items() if value]
     return [*words, *(["--browser"] if browser else [])]

@@ -39,6 +39,8 @@ class Settings:
         from kubedl.client import TrainingClient  # noqa: PLC0415 - help needs no client
         from kubedl.kube.sync_credentials import Overrides  # noqa: PLC0415
 
+        if self.request_timeout:
+            configuration.check("request-timeout", f"{self.request_timeout:g}")
         overrides = Overrides(
             kubeconfig=self.kubeconfig or configured("kubeconfig"),
             context=self.context or configured("context"),

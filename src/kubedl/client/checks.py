@@ -84,23 +84,26 @@ def _kinds(client: "TrainingClient") -> Check:
 
 
 def _operator(client: "TrainingClient") -> Check:
-    """Look for a Lease of the operator that is fresh."""
+    """Look for a Lease that is fresh: of an operator for all namespaces, or for this one."""
+    names = ("kubedl-operator", f"kubedl-operator-{client.namespace}")
     try:
         leases = [
-            one
-            for one in client.objects.list_all(LEASES, all_namespaces=True)
-            if one["metadata"]["name"].startswith("kubedl-operator")
+            one for one in client.objects.list_all(LEASES, all_namespaces=True) if one["metadata"]["name"] in names
         ]
     except Forbidden:
         return Check("operator", "ok", "leases: not allowed, so the operator is not checked")
-    renewed = [moment for one in leases if (moment := parse_time(one["spec"].get("renewTime"))) is not None]
+    renewed = [
+        (moment, str(one["metadata"]["namespace"]))
+        for one in leases
+        if (moment := parse_time(one["spec"].get("renewTime"))) is not None
+    ]
     if not renewed:
         return Check("operator", "broken", "there is no Lease of an operator", INSTALL)
-    passed = (datetime.now(UTC) - max(renewed)).total_seconds()
+    latest, place = max(renewed)
+    passed = (datetime.now(UTC) - latest).total_seconds()
     if passed > FRESH:
-        place = leases[0]["metadata"]["namespace"]
         return Check("operator", "broken", f"last seen {passed:.0f} s ago", f"kubectl -n {place} get pods")
-    return Check("operator", "ok", f"seen {max(0, passed):.0f} s ago in {leases[0]['metadata']['namespace']}")
+    return Check("operator", "ok", f"seen {max(0, passed):.0f} s ago in {place}")
 
 
 def _rights(client: "TrainingClient") -> Check:
@@ -173,8 +176,6 @@ def _allocatable(node: dict[str, object]) -> dict[str, object]:
 
 
 def _history(client: "TrainingClient") -> Check:
-    import os  # noqa: PLC0415
-
-    if os.environ.get("KUBEDL_HISTORY_DATABASE"):
+    if client.history.is_known:
         return Check("history", "ok", "its database is known: kubedl history list")
     return Check("history", "off", "no database is known here", "docs/how-to/keep-history.md")

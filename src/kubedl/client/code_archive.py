@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from kubedl.client.errors import CodeTooLarge, FunctionNotPortable
+from kubedl.client.errors import CodeTooLarge, FunctionNotPortable, KubedlError
 from kubedl.client.portable import MODULE, source_of
 from kubedl.client.volume_names import FILES as VOLUME
 
@@ -79,19 +79,12 @@ def pack_directory(directory: Path, command: Sequence[str]) -> bytes:
 
 def files_of(directory: Path) -> tuple[list[str], list[str]]:
     """Return the files to ship, as git sees the directory, and those left out because they look like keys."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-co", "--exclude-standard", "-z"],
-        cwd=directory,
-        capture_output=True,
-        check=False,
-    )
-    if listed.returncode == 0:
-        names = [name for name in listed.stdout.decode(errors="replace").split("\0") if name]
-    else:
+    names = _known_to_git(directory)
+    if names is None:
         found = (path.relative_to(directory) for path in directory.rglob("*") if path.is_file())
         names = [str(path) for path in found if not any(part.startswith(".") for part in path.parts[:-1])]
     names = sorted(name for name in names if (directory / name).is_file() and "__pycache__" not in name)
-    secret = [name for name in names if looks_secret(name)]
+    secret = [name for name in names if looks_secret(name) or _leads_to_secret(directory, name)]
     if len(names) > MOST_FILES:
         raise _too_large(f"{directory} has {len(names)} files")
     return [name for name in names if name not in secret], secret
@@ -100,6 +93,32 @@ def files_of(directory: Path) -> tuple[list[str], list[str]]:
 def looks_secret(path: str) -> bool:
     """Return whether a file is a key or a password by its name: what many may read does not get it."""
     return any(fnmatch(Path(path).name, pattern) for pattern in SECRET)
+
+
+def _known_to_git(directory: Path) -> list[str] | None:
+    """Return the files of a directory that git does not ignore; None without git, or outside of a repository."""
+    try:
+        listed = subprocess.run(
+            ["git", "ls-files", "-co", "--exclude-standard", "-z"],
+            cwd=directory,
+            capture_output=True,
+            check=False,
+        )
+    except FileNotFoundError:  # images often have none
+        return None
+    if listed.returncode:
+        return None
+    return [name for name in listed.stdout.decode(errors="replace").split("\0") if name]
+
+
+def _leads_to_secret(directory: Path, name: str) -> bool:
+    """Return whether a link leads to a key, or to a hidden place elsewhere: a checkout may have links of others."""
+    path = directory / name
+    if not path.is_symlink():
+        return False
+    target, root = path.resolve(), directory.resolve()
+    is_hidden = any(part.startswith(".") and part not in root.parts for part in target.parts)
+    return looks_secret(str(target)) or (is_hidden and not target.is_relative_to(root))
 
 
 def config_map(job: str, archive: bytes, namespace: str) -> dict[str, Any]:
@@ -133,7 +152,7 @@ def _pack(order: Mapping[str, Any], parts: Mapping[str, bytes], directory: Path 
             size += (directory / name).stat().st_size
             if size > 20 * MOST_BYTES:
                 raise _too_large(f"{directory} has more than {20 * MOST_BYTES // 2**20} MiB")
-            content[f"files/{name}"] = (directory / name).read_bytes()
+            content[f"files/{name}"] = _read(directory / name)
     written = io.BytesIO()
     with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in sorted(content.items()):
@@ -141,6 +160,14 @@ def _pack(order: Mapping[str, Any], parts: Mapping[str, bytes], directory: Path 
     if written.tell() > MOST_BYTES:
         raise _too_large(f"the code has {written.tell() // 1024} KiB packed")
     return written.getvalue()
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        steps = ("let yourself read it", "name it in .gitignore")
+        raise KubedlError(f"cannot read {file}, which would be sent", error.strerror or "", steps) from error
 
 
 def _too_large(what: str) -> CodeTooLarge:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
 
-from kubedl.client.errors import NotFound
+from kubedl.client.errors import Forbidden, NotFound
 from kubedl.client.history_operations import HistoryOperations
 from kubedl.client.job_lookup import Cluster
 from kubedl.client.parallel import run_all
@@ -68,11 +68,15 @@ async def find(cluster: Cluster, name: str, namespace: str) -> Mapping[str, Any]
         return manifest
     try:
         return (await cluster.find(name, namespace))[1].manifest
-    except NotFound:
+    except (NotFound, Forbidden):
         if slash:
             raise
         for kind in OTHERS:
-            if (manifest := await _get(cluster, kind, namespace, name)) is not None:
+            try:
+                manifest = await _get(cluster, kind, namespace, name)
+            except Forbidden:  # whoever may not read them does not mean one
+                continue
+            if manifest is not None:
                 return manifest
         raise
 

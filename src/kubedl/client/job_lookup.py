@@ -69,18 +69,32 @@ class Cluster:
             if (job := await self._get(kind, namespace, rest)) is None:
                 raise _nothing(rest, namespace)
             return kind, job
-        found = [pair for pair in await self._with_name(name, namespace) if pair is not None]
+        found, refused = await self._with_name(name, namespace)
         if len(found) > 1:
             names = tuple(f"{kind.word}/{name}" for kind, _ in found)
             raise Ambiguous(f"{len(found)} jobs in {namespace} are called {name}", "they differ in kind", names)
-        return found[0] if found else await self._of_pod(name, namespace)
+        if found:
+            return found[0]
+        try:
+            return await self._of_pod(name, namespace)
+        except NotFound:
+            if refused is not None:  # it may be of a kind that the caller may not read
+                raise refused from None
+            raise
 
-    async def _with_name(self, name: str, namespace: str) -> list[tuple[JobKind, Job] | None]:
-        async def get(kind: JobKind) -> tuple[JobKind, Job] | None:
-            job = await self._get(kind, namespace, name)
+    async def _with_name(self, name: str, namespace: str) -> tuple[list[tuple[JobKind, Job]], Forbidden | None]:
+        """Return the jobs of a name, and why some kinds may not be read."""
+
+        async def get(kind: JobKind) -> tuple[JobKind, Job] | Forbidden | None:
+            try:
+                job = await self._get(kind, namespace, name)
+            except Forbidden as error:
+                return error
             return (kind, job) if job is not None else None
 
-        return await self.client.together([get(kind) for kind in await self.kinds()])
+        answers = await self.client.together([get(kind) for kind in await self.kinds()])
+        refused = next((one for one in answers if isinstance(one, Forbidden)), None)
+        return [one for one in answers if isinstance(one, tuple)], refused
 
     async def _of_pod(self, name: str, namespace: str) -> tuple[JobKind, Job]:
         """Return the job that a pod belongs to."""

@@ -2,12 +2,12 @@
 
 import time
 from collections.abc import AsyncGenerator, Callable, Collection, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from kubedl.client import scaling, waiting, watching
-from kubedl.client.errors import JobFailed, KubedlError, NotFound, WaitTimeout
+from kubedl.client.errors import Forbidden, Invalid, JobFailed, KubedlError, NotFound, WaitTimeout
 from kubedl.client.job import Job
 from kubedl.client.job_logs import JobLogs, Note
 from kubedl.client.job_operations import JobOperations
@@ -121,17 +121,17 @@ class ReplicaOperations(JobOperations):
         """
         kind, job = await self._find(name, namespace)
         deadline = time.monotonic() + timeout if timeout is not None else float("inf")
-        for_model = waiting.MODEL in {word.lower() for word in status}
+        words = {word.lower() for word in status}
         async with aclosing(self._states(kind, job, lambda: deadline - time.monotonic())) as states:
             async for current in states:
                 if current is None:
-                    if waiting.DELETED in status:
+                    if waiting.DELETED in words:
                         return job
                     raise NotFound(f"{job} was deleted while it was waited for")
                 job = current
                 for callback in callbacks:
                     callback(job)
-                if for_model:
+                if waiting.MODEL in words:
                     await self._check_model(job, lambda: deadline - time.monotonic())
                 if waiting.is_reached(job, status):
                     return await self._reached(job)
@@ -212,7 +212,12 @@ class ReplicaOperations(JobOperations):
         full = f"{kind.word}/{job.name}"
         await self._patch(kind, job, {"spec": {"suspend": True}})
         await self.wait_for_job_status(full, ("Suspended",), namespace=job.namespace, timeout=timeout)
-        return await self._patch(kind, job, {"spec": {**change, "suspend": False}})
+        try:
+            return await self._patch(kind, job, {"spec": {**change, "suspend": False}})
+        except (Invalid, Forbidden):  # it goes on as it was
+            with suppress(KubedlError):
+                await self._patch(kind, job, {"spec": {"suspend": False}})
+            raise
 
     async def _job(self, name: str | Job, namespace: str | None) -> Job:
         return name if isinstance(name, Job) else await self.get_job(name, namespace)

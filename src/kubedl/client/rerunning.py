@@ -83,7 +83,7 @@ async def replace(operations: "ReplicaOperations", job: Job, manifest: dict[str,
         await _own(operations, job.namespace, name, None)
     full = f"{job.word}/{job.name}"
     try:
-        await operations.delete_job(full, namespace=job.namespace)
+        await operations.delete_job(full, namespace=job.namespace, uid=job.uid)
         await operations.wait_for_job_status(full, ("deleted",), namespace=job.namespace, timeout=DELETION)
     except NotFound:  # it is gone already
         pass

@@ -17,7 +17,7 @@ def is_ready(job: Job) -> bool:
 _WORDS: dict[str, Callable[[Job], bool]] = {
     "complete": lambda job: job.is_succeeded,
     "running": lambda job: job.state == "Running" or job.is_finished,
-    "ready": is_ready,
+    "ready": lambda job: is_ready(job) or job.is_succeeded,  # one that has ended will not be so any more
     MODEL: lambda job: job.is_succeeded and bool(job.status.get("modelVersionName")),
 }
 

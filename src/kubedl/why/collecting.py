@@ -14,7 +14,8 @@ from kubedl.why.rules.fit import unplaced
 from kubedl.why.rules.queue import queue_of
 from kubedl.why.rules.serve import VERSION
 
-MOST_PODS, MOST_EVENTS, MOST_NODES, MOST_OBJECTS = 500, 200, 500, 500
+MOST_PODS, MOST_EVENTS, MOST_OBJECTS = 500, 200, 500
+PAGE, MOST_NODES = 500, 10_000  # with some of the nodes only, nothing can be said about all of them
 ASKED_PODS = 4  # whose events and logs are read
 ASKED_NODES = 8  # whose pods are read
 LINES, MOST_BYTES = 200, 256 * 1024
@@ -107,7 +108,15 @@ class Collector:
         return self._list(_in(evidence, "resourcequotas"), MOST_OBJECTS)
 
     def nodes(self, _: Evidence) -> list[Any]:
-        return [_node(one) for one in self._list("/api/v1/nodes", MOST_NODES)]
+        found: list[Any] = []
+        after: dict[str, str] = {}
+        while len(found) < MOST_NODES:
+            page = self._get("/api/v1/nodes", limit=str(PAGE), **after)
+            found += [_node(clean(one)) for one in items_of(page, "items")]
+            after = {"continue": text_of(page, "metadata", "continue")}
+            if not after["continue"]:
+                return found
+        raise DeniedError(f"there are more than {MOST_NODES}")
 
     def node_pods(self, evidence: Evidence) -> dict[str, list[Any]]:
         """Pods on the nodes that have most of what the first waiting pod lacks."""
@@ -156,9 +165,10 @@ class Collector:
     def _log(self, evidence: Evidence, pod: Object) -> tuple[list[str], str]:
         """Return the last lines, and the time of the last one."""
         main = items_of(pod, "spec", "containers")
-        crashed = any(one.waiting == "CrashLoopBackOff" for one in containers(pod))
+        name = text_of(main[0], "name") if main else ""
+        crashed = any(one.waiting == "CrashLoopBackOff" and one.name in (name, "") for one in containers(pod))
         params = {"tailLines": str(LINES), "limitBytes": str(MOST_BYTES), "timestamps": "true"}
-        params |= {"container": text_of(main[0], "name")} if main else {}
+        params |= {"container": name} if main else {}
         params |= {"previous": "true"} if crashed else {}
         path = f"{_in(evidence, 'pods')}/{quote(name_of(pod), safe='')}/log"
         try:
@@ -212,11 +222,16 @@ def holder(pod: Object) -> dict[str, Any]:
     """Return who a pod is and what it asks for."""
     owners = items_of(pod, "metadata", "ownerReferences")
     wants = [{"resources": part_of(one, "resources")} for one in items_of(pod, "spec", "containers")]
+    first = [
+        {"resources": part_of(one, "resources"), "restartPolicy": text_of(one, "restartPolicy")}
+        for one in items_of(pod, "spec", "initContainers")
+    ]
+    others = {"initContainers": first, "overhead": part_of(pod, "spec", "overhead")}
     return {
         "name": name_of(pod),
         "namespace": text_of(pod, "metadata", "namespace"),
         "owner": text_of(owners[0], "name") if owners else "",
-        "spec": {"containers": wants},
+        "spec": {"containers": wants, **{name: value for name, value in others.items() if value}},
     }
 
 

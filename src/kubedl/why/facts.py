@@ -44,6 +44,13 @@ class Container:
         return part_of(self.status, "state", "terminated") or part_of(self.status, "lastState", "terminated")
 
     @property
+    def has_started(self) -> bool:
+        """Return whether it has run since the pod came to its node; one that waits for its next try has."""
+        state = part_of(self.status, "state")
+        is_or_was = state.get("running") is not None or state.get("terminated") is not None
+        return is_or_was or self.waiting == "CrashLoopBackOff"
+
+    @property
     def exit_code(self) -> int:
         """Return the exit code; 0 if it has not ended."""
         code = self.ended.get("exitCode")
@@ -72,6 +79,12 @@ def containers(pod: Object) -> Iterator[Container]:
     for field, is_init in (("initContainerStatuses", True), ("containerStatuses", False)):
         for status in items_of(pod, "status", field):
             yield Container(pod, status, is_init)
+
+
+def registry_of(image: str) -> str:
+    """Return the registry of an image: what stands before the first slash, if it is a host; else Docker Hub."""
+    first, slash, _ = image.partition("/")
+    return first if slash and ("." in first or ":" in first or first == "localhost") else "docker.io"
 
 
 def waiting_containers(evidence: Evidence, *reasons: str) -> list[Container]:

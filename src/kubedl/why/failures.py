@@ -23,6 +23,7 @@ SIGNALS = {134: "SIGABRT", 135: "SIGBUS", 136: "SIGFPE", 137: "SIGKILL", 139: "S
 DISRUPTIONS = frozenset(
     {
         "Deleted",
+        "DeletionByPodGC",
         "DeletionByTaintManager",
         "EvictionByEvictionAPI",
         "NodeLost",

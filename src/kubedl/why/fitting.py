@@ -10,15 +10,16 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from kubedl.why.evidence import Evidence, Object, numbered, part_of, text_of
-from kubedl.why.facts import roles_of
+from kubedl.why.facts import replica_of, roles_of
 from kubedl.why.judging import judge
-from kubedl.why.nodes import Node, candidates, nodes_of
+from kubedl.why.nodes import Node, nodes_of
 from kubedl.why.quantities import noun, requests_of, summed, written
 from kubedl.why.rules import fit
 
 Answer = Literal["yes", "wait", "no", "unknown"]
 MOST_PODS = 10_000
 SLOTS = "pods"  # a node takes a number of pods
+COUNTED = ("master", "worker")  # roles that --workers counts
 NEVER = ("fit.too-large", "fit.selector", "fit.taint")
 
 
@@ -105,7 +106,7 @@ def place(evidence: Evidence, nodes: Sequence[Node], used: Mapping[str, Any]) ->
     placed, complete = [], True
     for pod in pods_of(evidence):
         wanted = {**requests_of(pod), SLOTS: 1.0}
-        open_to = [node for node in nodes if not list(_reasons(evidence, node, pod, free[node.name]))]
+        open_to = [node for node in nodes if not any(_reasons(node, pod, wanted, free[node.name]))]
         if open_to:
             main = next((name for name in wanted if "/" in name), "cpu")
             chosen = min(open_to, key=lambda node: (free[node.name].get(main, 0.0), node.name))
@@ -113,7 +114,7 @@ def place(evidence: Evidence, nodes: Sequence[Node], used: Mapping[str, Any]) ->
             pod["spec"]["nodeName"] = chosen.name
         else:
             complete = False
-            said = _message(evidence, nodes, pod, free)
+            said = _message(nodes, pod, wanted, free)
             pod["status"] = {
                 "phase": "Pending",
                 "conditions": [{"type": "PodScheduled", "status": "False", "message": said}],
@@ -128,7 +129,7 @@ def _take(free: dict[str, float], pod: Object) -> None:
             free[name] -= value
 
 
-def _reasons(evidence: Evidence, node: Node, pod: Object, free: Mapping[str, float]) -> Iterator[str]:
+def _reasons(node: Node, pod: Object, wanted: Mapping[str, float], free: Mapping[str, float]) -> Iterator[str]:
     """Yield why a node does not take a pod: the first filter of the scheduler that refuses, or all that is short."""
     if node.is_cordoned:
         yield "node(s) were unschedulable"
@@ -136,21 +137,23 @@ def _reasons(evidence: Evidence, node: Node, pod: Object, free: Mapping[str, flo
         yield "node(s) had untolerated taint {node.kubernetes.io/not-ready: }"
     elif away := node.keeps_away(pod):
         yield f"node(s) had untolerated taint {{{text_of(away[0], 'key')}: {text_of(away[0], 'value')}}}"
-    elif node not in candidates(evidence, pod):
+    elif not node.has(part_of(pod, "spec", "nodeSelector")):
         yield f"node(s) {fit.SELECTOR}"
     else:
-        for name, value in requests_of(pod).items():
-            if value > free.get(name, 0.0):
+        for name, value in wanted.items():
+            if name != SLOTS and value > free.get(name, 0.0):
                 yield f"{fit.INSUFFICIENT}{name}"
         if free.get(SLOTS, 1.0) < 1:
             yield "Too many pods"
 
 
-def _message(evidence: Evidence, nodes: Sequence[Node], pod: Object, free: Mapping[str, Mapping[str, float]]) -> str:
+def _message(
+    nodes: Sequence[Node], pod: Object, wanted: Mapping[str, float], free: Mapping[str, Mapping[str, float]]
+) -> str:
     """Return what the scheduler would say."""
     counts: dict[str, int] = {}
     for node in nodes:
-        for reason in _reasons(evidence, node, pod, free[node.name]):
+        for reason in _reasons(node, pod, wanted, free[node.name]):
             counts[reason] = counts.get(reason, 0) + 1
     told = ", ".join(f"{count} {reason}" for reason, count in sorted(counts.items()))
     return f"0/{len(nodes)} nodes are available: {told}."
@@ -192,5 +195,8 @@ def _smaller(evidence: Evidence, rule: str) -> str:
     if rule != "fit.too-large" or found is None or not found.values["field"].endswith("/gpu"):
         return ""
     asked, most = float(found.values["asked"]), float(found.values["most"])
-    count = len(pods_of(evidence))
-    return f"--gpus {most:.0f} --workers {count * asked / most:.0f}" if most and asked % most == 0 else ""
+    wanted = [(pod, requests_of(pod).get(found.values["field"], 0.0)) for pod in pods_of(evidence)]
+    those = [(replica_of(pod).partition(" ")[0], amount) for pod, amount in wanted if amount]
+    if not most or asked % most or any(role not in COUNTED or amount != asked for role, amount in those):
+        return ""
+    return f"--gpus {most:.0f} --workers {len(those) * asked / most:.0f}"

@@ -1,5 +1,6 @@
 """Asks the rules gate by gate, and chooses the cause. Pure, but for the parts that rules ask for."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -121,7 +122,8 @@ def _without_cause(evidence: Evidence) -> Diagnosis:
         supporting=[(label, " ".join(text.split())[:1000]) for label, text in lines],
         tries=[
             Try(
-                f"kubedl why {evidence.name} -o evidence > {evidence.name}.json", "what was seen, to send with a report"
+                f"kubedl why {shlex.quote(evidence.name)} -o evidence > {shlex.quote(f'{evidence.name}.json')}",
+                "what was seen, to send with a report",
             )
         ],
         denied=dict(evidence.denied),

@@ -68,8 +68,8 @@ def _masked_words(given: list[str]) -> list[str]:
         if hide_next and word:
             found.append(HIDDEN)
             hide_next = lower.strip(":=\"'") in ("bearer", "basic")
-        elif sign and value.strip("\"'") and any(one in key.lower() for one in SECRET_WORDS):
-            found.append(f"{key}{sign}{HIDDEN}")
+        elif sign and value.strip("\"'"):
+            found.append(f"{_address(key)}{sign}{HIDDEN}")
         else:
             found.append(_address(word))
             hide_next = lower.strip(":=\"'") == "bearer" or (
@@ -79,10 +79,14 @@ def _masked_words(given: list[str]) -> list[str]:
 
 
 def _pair(word: str) -> tuple[str, str, str]:
-    for sign in ("=", ":"):
-        key, found, value = word.partition(sign)
-        if found and value and not value.startswith("//"):
-            return key, sign, value
+    """Return a word in two parts, at the first sign behind a name such as token; there may be others before it."""
+    lower = word.lower()
+    start = min((lower.find(one) + len(one) for one in SECRET_WORDS if one in lower), default=len(word))
+    scheme = word.find("://")  # behind it a colon precedes a port
+    signs = "=" if 0 <= scheme < start else "=:"
+    for place in range(start, len(word) - 1):
+        if word[place] in signs and not word.startswith("//", place + 1):
+            return word[:place], word[place], word[place + 1 :]
     return word, "", ""
 
 

@@ -1,5 +1,6 @@
 """A rule: which evidence it speaks about, what it says, and what helps. Rules are data; their tests are cases."""
 
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -7,6 +8,7 @@ from enum import IntEnum
 from kubedl.why.evidence import Evidence
 
 LONGEST_VALUE = 240  # characters of one value in a text
+COMMANDS = ("create",)  # values that are commands: whoever makes them quotes their words
 
 
 class Gate(IntEnum):
@@ -108,25 +110,30 @@ class Found:
         """Return what helps. A guess suggests no change."""
         if self.sure is Sure.GUESS:
             return []
-        made = [Try(fill(one.command, self.values), fill(one.effect, self.values), one.by) for one in self.rule.tries]
+        made = [
+            Try(fill(one.command, self.values, quoted=True), fill(one.effect, self.values, quoted=True), one.by)
+            for one in self.rule.tries
+        ]
         return [one for one in made if one.command]
 
 
-def fill(text: str, values: Mapping[str, str]) -> str:
+def fill(text: str, values: Mapping[str, str], *, quoted: bool = False) -> str:
     """Return a text with its values; empty if one of them is missing or empty.
 
-    A value whose name ends with `_` may be empty, and keeps the spaces around it.
+    A value whose name ends with `_` may be empty, and keeps the spaces around it. With `quoted`, a value is one word of
+    a shell: names come from whoever wrote the object, and another person runs the command.
     """
     try:
-        return text.format_map(_Filled(values))
+        return text.format_map(_Filled(values, quoted=quoted))
     except KeyError:
         return ""
 
 
 class _Filled(dict[str, str]):
-    def __init__(self, values: Mapping[str, str], missing: str = "") -> None:
+    def __init__(self, values: Mapping[str, str], missing: str = "", *, quoted: bool = False) -> None:
         super().__init__(values)
         self._missing = missing
+        self._quoted = quoted
 
     def __getitem__(self, name: str) -> str:
         given = self.get(name) or ""
@@ -135,4 +142,5 @@ class _Filled(dict[str, str]):
             if not self._missing:
                 raise KeyError(name)
             return self._missing
-        return value if len(value) <= LONGEST_VALUE else f"{value[: LONGEST_VALUE - 1]}…"
+        short = value if len(value) <= LONGEST_VALUE else f"{value[: LONGEST_VALUE - 1]}…"
+        return shlex.quote(short) if self._quoted and value and name not in COMMANDS else short

@@ -76,6 +76,24 @@ class TestWait:
         until("the end of the thread", lambda: not _waits() - before)
         assert capsys.readouterr().err == ""
 
+    @pytest.mark.parametrize("word", ["deleted", "Deleted"])
+    def test_what_is_gone_is_deleted(self, run: Run, api: ApiServer, word: str) -> None:
+        """Also before the wait begins: `kubedl delete bert && kubedl wait bert --for deleted`."""
+        path = api.job("bert", status={"state": "Running"})
+
+        def delete() -> None:
+            until("a watch", lambda: any(call.query.get("watch") for call in api.calls))
+            api.delete(path)
+
+        threading.Thread(target=delete).start()
+        assert run("wait", "bert", "--for", word).code == 0
+        answer = run("wait", "bert", "--for", word)
+        assert (answer.code, answer.err) == (0, "there is no job called bert in team\n")
+
+    def test_ready_is_not_waited_for_when_all_is_over(self, run: Run, api: ApiServer) -> None:
+        api.job("bert", status={**DONE, "ready": "0/2"})
+        assert run("wait", "bert", "--for", "ready", "--timeout", "1").code == 0
+
     def test_changes_are_lines_with_a_time(self, run: Run, api: ApiServer) -> None:
         path = api.job("bert", status={"state": "Queuing", "ready": "0/2", "message": "3rd in line"})
 
@@ -114,6 +132,18 @@ class TestLogs:
         answer = run("logs", "-f", "bert")
         assert (answer.code, answer.out) == (3, "[worker-0] no\n")
         assert answer.err.startswith("error: bert failed: worker 1 failed\n")
+
+    def test_a_job_that_is_deleted_while_it_is_followed_is_no_success(self, run: Run, api: ApiServer) -> None:
+        path = api.job("bert", status={"state": "Running"})
+
+        def delete() -> None:
+            until("a watch", lambda: any(call.query.get("watch") for call in api.calls))
+            api.delete(path)
+
+        threading.Thread(target=delete).start()
+        answer = run("logs", "-f", "bert")
+        assert answer.code == 125
+        assert "error: bert was deleted while it was followed\n" in answer.err
 
     def test_what_the_server_is_asked(self, run: Run, api: ApiServer) -> None:
         api.job("bert", status=DONE)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,8 +20,8 @@ QUEUES = "GET /apis/kueue.x-k8s.io/v1beta2/namespaces/team/localqueues"
 DATABASE = "KUBEDL_HISTORY_DATABASE"
 
 
-def _lease(renewed: str) -> tuple[int, dict[str, Any]]:
-    metadata = {"name": "kubedl-operator", "namespace": "kubedl-system"}
+def _lease(renewed: str, name: str = "kubedl-operator") -> tuple[int, dict[str, Any]]:
+    metadata = {"name": name, "namespace": "kubedl-system"}
     return 200, {"items": [{"metadata": metadata, "spec": {"renewTime": renewed}}]}
 
 
@@ -98,6 +99,7 @@ MISSING: list[tuple[str, Callable[[ApiServer, pytest.MonkeyPatch], None], str, s
     ("kinds", _without(f"GET {GROUP}"), "BROKEN", INSTALL),
     ("operator", _without(LEASES, (200, {"items": []})), "BROKEN", INSTALL),
     ("operator", lambda api, _: api.refusals.update({LEASES: _lease(ago(minutes=9))}), "BROKEN", "get pods"),
+    ("operator", _without(LEASES, _lease("2999-01-01T00:00:00Z", "kubedl-operator-other")), "BROKEN", INSTALL),
     ("rights", _without(ACCESS, (201, {"status": {"allowed": False}})), "BROKEN", "the ClusterRole edit in team"),
     ("models", _without("GET /apis/model.kubedl.io/v1alpha1/namespaces/team/models"), "off", INSTALL),
     ("serving", _without("GET /apis/serving.kubedl.io/v1alpha1/namespaces/team/inferences"), "off", INSTALL),
@@ -135,6 +137,24 @@ def test_a_missing_part_is_named_with_its_fix(
     assert fix in _fixes(answer)[part]
     assert answer.code == (1 if state == "BROKEN" else 3)
     assert answer.err == ""
+
+
+def test_the_operator_is_where_its_newest_lease_is(run: Run, whole: ApiServer) -> None:
+    """One that was removed has left its Lease."""
+    _, fresh = whole.refusals[LEASES]
+    old = {"metadata": {"name": "kubedl-operator", "namespace": "old"}, "spec": {"renewTime": ago(days=9)}}
+    whole.refusals[LEASES] = (200, {"items": [old, *fresh["items"]]})
+    (line,) = [line for line in run("doctor").out.splitlines() if line.split()[1] == "operator"]
+    assert line.endswith(" in kubedl-system")
+
+
+def test_a_history_of_the_settings_is_known(
+    run: Run, whole: ApiServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv(DATABASE)
+    monkeypatch.setenv("KUBEDL_HISTORY_DATABASE_FILE", str(tmp_path / "address"))
+    assert _states(run("doctor"))["history"] == "ok"
+    assert whole.calls
 
 
 def test_rights_are_asked_for_and_never_tried(run: Run, whole: ApiServer) -> None:

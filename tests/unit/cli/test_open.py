@@ -1,7 +1,13 @@
 """`kubedl open` hands ports over to kubectl, for jobs and for services."""
 
+import subprocess
+from pathlib import Path
+from typing import Any
+
 import pytest
 
+from kubedl.cli import configuration, kubectl
+from kubedl.cli.settings import Settings
 from tests.unit.cli.conftest import Run
 from tests.unit.client.api_server import ApiServer, running
 
@@ -53,3 +59,40 @@ def test_a_replica(run: Run, api: ApiServer, handed_over: list[list[str]]) -> No
     api.pod("bert", "worker", 0, **running())
     run("open", "bert", "--port", "6006")
     assert handed_over[0][-3:] == ["port-forward", "pod/bert-worker-0", "6006:6006"]
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """What kubectl was asked for; somebody ends it."""
+    found: list[list[str]] = []
+
+    def run(words: list[str], **_: Any) -> "subprocess.CompletedProcess[str]":  # noqa: ANN401
+        found.append(words)
+        if "sleep" in words:
+            raise KeyboardInterrupt
+        return subprocess.CompletedProcess(words, -9)
+
+    monkeypatch.setattr("shutil.which", lambda name: f"/bin/{name}")
+    monkeypatch.setattr("kubedl.cli.kubectl.subprocess.run", run)
+    return found
+
+
+def test_settings_say_which_cluster_it_is(
+    asked: list[list[str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What finds the pod must be what runs the command: kubectl does not read them."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    keys = ("namespace", "context", "kubeconfig", "cluster", "user", "as", "server")
+    for key in keys:
+        monkeypatch.setenv(configuration.variable(key), f"of-{key}")
+    assert kubectl.run_in(Settings(context="mine"), "bert-worker-0", "", ("true",), tty=False) == 137
+    wanted = {f"--{key}=of-{key}" for key in keys if key != "context"} | {"--context=mine"}
+    assert {word for word in asked[0] if word.startswith("--") and "=" in word} == wanted
+
+
+def test_ctrl_c_ends_a_command_in_all_replicas(run: Run, api: ApiServer, asked: list[list[str]]) -> None:
+    api.job("bert")
+    for index in (0, 1):
+        api.pod("bert", "worker", index, **running())
+    assert run("exec", "bert", "--all", "--", "sleep", "60").code == 130
+    assert len(asked) == 1

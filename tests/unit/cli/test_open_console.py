@@ -50,6 +50,16 @@ def test_no_secret_is_in_the_command_line(started: list[list[str]], capsys: pyte
     assert "secret" not in said
 
 
+def test_settings_count_as_flags(started: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The console must not be that of another cluster, or of another user."""
+    monkeypatch.setenv("KUBEDL_CONTEXT", "prod")
+    assert main(["open"]) == 0
+    assert "--context=prod" in started[0]
+    monkeypatch.setenv("KUBEDL_USER", "root")
+    assert main(["open"]) == 1
+    assert len(started) == 1
+
+
 def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """With the command that installs them."""
     monkeypatch.setattr("kubedl.cli.local_console.importlib.util.find_spec", lambda _: None)

@@ -132,6 +132,18 @@ def test_other_kinds(api: ApiServer, run: Run) -> None:
     assert (missing.code, missing.err.splitlines()[0]) == (1, "error: there is no Cron called none in team")
 
 
+def test_kinds_that_may_not_be_read_are_passed_over(api: ApiServer, run: Run) -> None:
+    """Of somebody who may read some kinds only."""
+    path = "/apis/model.kubedl.io/v1alpha1/namespaces/team/modelversions/bert-v1"
+    status = {"conditions": [_condition("Ready", "False", "TagConflict", "tag v1 names another image")]}
+    api.put(path, {"spec": {"imageRepo": "r.example/bert", "imageTag": "v1"}, "status": status})
+    for name in ("bert-v1", "none"):
+        refused = f"GET /apis/serving.kubedl.io/v1alpha1/namespaces/team/inferences/{name}"
+        api.refusals[refused] = (403, {"kind": "Status", "reason": "Forbidden", "code": 403, "message": "no"})
+    assert run("why", "bert-v1").out.startswith("Tag v1 of r.example/bert is another image already")
+    assert run("why", "none").err.startswith("error: there is no job called none in team\n")
+
+
 @pytest.mark.parametrize("words", [[], ["bert", "--evidence", "FILE"]])
 def test_wrong_use(run: Run, words: list[str], tmp_path: Path) -> None:
     file = tmp_path / "x"

@@ -47,6 +47,17 @@ def test_a_job_runs_again(api: ApiServer, client: TrainingClient) -> None:
     assert api.objects[f"{GROUP}/pytorchjobs/bert"].get("status") is None
 
 
+def test_another_job_of_the_same_name_is_not_replaced(api: ApiServer, client: TrainingClient) -> None:
+    """Somebody may have made one while a person was asked."""
+    path = api.job("bert", spec=SPEC, metadata={"uid": "first"})
+    job = client.get_job("bert")
+    api.delete(path)
+    api.job("bert", spec=SPEC, metadata={"uid": "second"})
+    with pytest.raises(Conflict, match="is not changed"):
+        client.replace_job(job, copy_of(job))
+    assert api.objects[path]["metadata"]["uid"] == "second"
+
+
 def test_prune(api: ApiServer, client: TrainingClient) -> None:
     path = api.job("old", status={**ENDED, "conditions": [{"type": "Succeeded", "status": "True"}]})
     api.job("runs", status={"state": "Running"})

@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import threading
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +17,7 @@ from kubedl.client.local_client import LocalClient
 from kubedl.kube import codec
 from kubedl.kube.sync_credentials import Overrides
 from kubedl.training.kinds import all_kinds
-from tests.unit.client.api_server import GROUP, ApiServer, ended, running
+from tests.unit.client.api_server import GROUP, ApiServer, ended, running, until
 
 MAPS = "/api/v1/namespaces/team/configmaps"
 
@@ -150,6 +151,23 @@ class TestCluster:
         api.objects[path]["status"] = {"conditions": [{"type": "Failed", "status": "True"}]}
         with pytest.raises(Invalid, match="has ended"):
             client.scale_job("bert", workers=2)
+
+    def test_a_size_that_is_refused_does_not_stop_the_job(self, api: ApiServer, client: TrainingClient) -> None:
+        spec = {"pytorchReplicaSpecs": {"Master": {"replicas": 1}, "Worker": {"replicas": 3}}}
+        path = api.job("bert", spec=spec, status={"state": "Running"})
+
+        def suspend() -> None:
+            until("a patch", lambda: bool(api.objects[path]["spec"].get("suspend")))
+            refusal = {"kind": "Status", "reason": "Invalid", "code": 422, "message": "minAvailable is larger"}
+            api.refusals[f"PATCH {path}"] = (422, refusal)
+            conditions = [{"type": "Suspended", "status": "True"}]
+            api.put(path, {**api.objects[path], "status": {"conditions": conditions}})
+
+        threading.Thread(target=suspend).start()
+        with pytest.raises(Invalid, match="cannot change"):
+            client.scale_job("bert", workers=2)
+        changes = [call.body["spec"] for call in api.calls if call.method == "PATCH"]
+        assert (changes[0], changes[-1], len(changes)) == ({"suspend": True}, {"suspend": False}, 3)
 
     def test_an_elastic_job_is_scaled_in_place(self, api: ApiServer, client: TrainingClient) -> None:
         spec = {"pytorchReplicaSpecs": {"Worker": {"replicas": 3}}, "elastic": {"minReplicas": 1, "maxReplicas": 4}}

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from kubedl.client import CodeTooLarge, FunctionNotPortable
+from kubedl.client import CodeTooLarge, FunctionNotPortable, KubedlError
 from kubedl.client.code_archive import files_of, pack_directory, pack_function
 from kubedl.client.portable import source_of
 from tests.unit.client import api_server
@@ -175,6 +175,32 @@ class TestDirectory:
             (tmp_path / name).write_text("x")
         (tmp_path / ".gitignore").write_text("*.bin\n")
         assert files_of(tmp_path) == ([".gitignore", "train.py"], [".env", "id_rsa", "server.pem"])
+
+    def test_without_git_all_files_are_sent(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Many images have none."""
+        (tmp_path / "train.py").write_text("")
+        monkeypatch.setenv("PATH", str(tmp_path))
+        assert files_of(tmp_path) == (["train.py"], [])
+
+    def test_a_file_that_cannot_be_read_is_named(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def refused(_: Path) -> bytes:
+            raise PermissionError(13, "Permission denied")
+
+        (tmp_path / "root.db").write_text("")
+        monkeypatch.setattr(Path, "read_bytes", refused)
+        with pytest.raises(KubedlError, match=r"cannot read .*root\.db") as raised:
+            pack_directory(tmp_path, ["true"])
+        assert raised.value.why == "Permission denied"
+
+    def test_a_link_to_a_key_elsewhere_is_not_followed(self, tmp_path: Path) -> None:
+        """A checkout may come from anybody, and what it links to is this person's."""
+        code, home = tmp_path / "code", tmp_path / "home"
+        code.mkdir()
+        (home / ".kube").mkdir(parents=True)
+        for name, target in {"a.txt": ".kube/config", "b.txt": "id_rsa", "util.py": "util.py"}.items():
+            (home / target).write_text("x")
+            (code / name).symlink_to(home / target)
+        assert files_of(code) == (["util.py"], ["a.txt", "b.txt"])
 
     def test_too_much(self, tmp_path: Path) -> None:
         (tmp_path / "weights").write_bytes(os.urandom(2**20))

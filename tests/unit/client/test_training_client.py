@@ -209,6 +209,19 @@ def test_a_missing_right_is_told_from_a_quota(api: ApiServer, client: TrainingCl
     assert error.value.next[0] == "kubectl auth can-i --list"
 
 
+def test_a_kind_that_may_not_be_read_hides_no_job_of_another(api: ApiServer, client: TrainingClient) -> None:
+    """A Role may be about one kind."""
+    api.job("bert")
+    body = {"kind": "Status", "code": 403, "reason": "Forbidden", "message": 'User "alice" cannot get'}
+    for name in ("bert", "bert-master-0", "none"):
+        api.refusals[f"GET {GROUP}/namespaces/team/tfjobs/{name}"] = (403, body)
+    api.pod("bert", "master", 0)
+    assert client.get_job("bert").kind == "PyTorchJob"
+    assert client.get_job("bert-master-0").name == "bert"
+    with pytest.raises(Forbidden, match="cannot get tf/none"):
+        client.get_job("none")
+
+
 def _delete_when_watched(api: ApiServer, path: str) -> None:
     until("watch", lambda: any(call.query.get("watch") for call in api.calls))
     api.delete(path)

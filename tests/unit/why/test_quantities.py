@@ -1,5 +1,6 @@
 """What pods ask for, in evidence that may have parts missing."""
 
+from kubedl.why.collecting import holder
 from kubedl.why.quantities import requests_of
 
 
@@ -16,3 +17,4 @@ def test_requests_count_as_the_scheduler_counts_them() -> None:
         }
     }
     assert requests_of(pod) == {"cpu": 1.75, "nvidia.com/gpu": 2, "memory": 0}
+    assert requests_of(holder(pod)) == requests_of(pod)

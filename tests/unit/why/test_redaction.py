@@ -45,6 +45,10 @@ def test_who_wrote_suspend_is_kept() -> None:
         ('"api_key":"abc"', '"api_key":***'),
         ("clone https://user:abc@git.example/x failed", "clone https://***@git.example/x failed"),
         ("get https://git.example/x", "get https://git.example/x"),
+        ("https://x.example/a?part=1&token=abc failed", "https://x.example/a?part=1&token=*** failed"),
+        ("https://user:abc@x.example/?token=abc", "https://***@x.example/?token=***"),
+        ("https://token.example:8443/x", "https://token.example:8443/x"),
+        ('{"step":1,"token":"abc"}', '{"step":1,"token":***'),
         ('secret "keys" not found', 'secret "keys" not found'),
     ],
 )

@@ -11,7 +11,7 @@ import pytest
 from kubedl.why import bundle, report
 from kubedl.why.judging import judge
 from kubedl.why.rules import ALL
-from tests.unit.why.building import Case, ended, job
+from tests.unit.why.building import Case, ended, failed, job, restarting
 from tests.unit.why.cases_running import CASES as RUNNING
 from tests.unit.why.cases_waiting import CASES as WAITING
 
@@ -61,6 +61,43 @@ def test_those_who_lost_the_first_that_failed_are_not_the_cause() -> None:
     logs = {"bert-worker-0": [lost], "bert-worker-2": ["ValueError: no such column"]}
     found = judge(Case("", job("Failed"), {"pods": pods, "logs": logs}).evidence(), ALL)
     assert found.first.startswith("Failed: worker 2 failed first with exit code 1")
+
+
+def test_a_sidecar_that_ends_with_its_pod_is_not_the_cause() -> None:
+    """It is an init container that runs on, and is killed when the others have ended."""
+    pod = ended(1, message="ValueError: no such column")
+    pod["status"]["initContainerStatuses"] = [{"name": "proxy", "state": {"terminated": {"exitCode": 143}}}]
+    assert judge(Case("", job("Failed"), {"pods": [pod]}).evidence(), ALL).rule == "run.exit"
+
+
+def test_a_job_that_asks_for_gpus_is_not_told_to() -> None:
+    case, said = CASES["run.cuda-missing"], ("asks", "the job asks for no GPU")
+    assert said in judge(case.evidence(), ALL).supporting
+    manifest = json.loads(json.dumps(case.manifest))
+    for role in manifest["spec"]["pytorchReplicaSpecs"].values():
+        role["template"]["spec"]["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": "8"}}
+    assert said not in judge(Case("", manifest, case.parts).evidence(), ALL).supporting
+
+
+def test_a_pod_that_was_removed_after_its_node_was_lost_with_it() -> None:
+    """Kubernetes removes pods whose node is no more."""
+    gone = restarting(reason="DeletionByPodGC", message="was disrupted", container="")
+    found = judge(Case("", gone).evidence(), ALL)
+    assert (found.rule, found.first) == ("node.lost", "Worker 2 was lost with node gpu-04 3m ago.")
+
+
+@pytest.mark.parametrize(
+    ("reason", "said", "first"),
+    [
+        ("PoolNotFound", "there is no pool a", "Failed at once: spec.spot cannot be used: there is no pool a."),
+        ("SpotInvalid", "no date", "Failed at once: spec.spot cannot be used: no date."),
+        ("Unsupported", "annotation a: no", "Failed at once: an annotation cannot be used: annotation a: no."),
+        ("Unsupported", "spec.elastic: no", "Failed at once: what it asks for cannot be used: spec.elastic: no."),
+    ],
+)
+def test_what_a_job_cannot_have(reason: str, said: str, first: str) -> None:
+    found = judge(Case("", failed(reason, said)).evidence(), ALL)
+    assert (found.rule, found.first) == ("held.unsupported", first)
 
 
 def test_newer_words_of_the_scheduler() -> None:

@@ -32,11 +32,11 @@ def command(settings: Settings, files: tuple[str, ...], force_conflicts: bool, d
     Fields that the file does not have stay as they are. What the server refuses to change is printed with its reason,
     and the other objects are applied.
     """
-    from kubedl.cli.submit.files import read_objects
+    from kubedl.cli.submit.files import check_namespace, read_objects
 
     objects = [one for file in files for one in read_objects(file)]
     for one in objects:
-        _check_namespace(settings, one)
+        check_namespace(settings, one)
     if dry_run == "client":
         _print(objects, output or "yaml")
         return 0
@@ -62,15 +62,6 @@ def _apply(settings: Settings, objects: list[dict[str, Any]], output: str | None
     if output and done:
         _print(done, output)
     return code
-
-
-def _check_namespace(settings: Settings, one: dict[str, Any]) -> None:
-    named = one["metadata"].get("namespace")
-    if settings.namespace and named and named != settings.namespace:
-        what = f"{one['kind'].lower()}/{one['metadata']['name']}"
-        raise click.UsageError(
-            f"{what} is in {named}, and -n is {settings.namespace}\nnext  -n {named}, or take it out of the file"
-        )
 
 
 def _say(terminal: "Terminal", applied: "Applied", *, dry_run: bool) -> None:

@@ -77,6 +77,7 @@ def _what(cron: Mapping[str, Any]) -> str:
 @click.option("-o", "--output", type=FORMATS, help="The object itself, to apply again.")
 def get_command(settings: Settings, name: str, output: str | None) -> None:
     """Show a cron and its runs."""
+    from kubedl.cli.terminal import printable
     from kubedl.client.objects import CRONS
 
     with settings.client() as client:
@@ -86,7 +87,8 @@ def get_command(settings: Settings, name: str, output: str | None) -> None:
         return
     terminal, row = settings.terminal(), _row(cron)
     zone, last = f"{row[2]} {row[3]}", f"{row[5]} ago" if row[5] != "-" else "-"
-    terminal.write(f"{terminal.paint(name, 'bold')}  {row[1]} at {zone}  next {row[6]}  last {last}  {row[7]}".rstrip())
+    what = printable(f"{row[1]} at {zone}  next {row[6]}  last {last}  {row[7]}")
+    terminal.write(f"{terminal.paint(name, 'bold')}  {what}".rstrip())
     status = cron.get("status") or {}
     rows = [[one["name"], "Active", "-"] for one in status.get("active") or ()]
     ended = reversed(status.get("history") or ())

@@ -13,16 +13,18 @@ def command(settings: Settings) -> int:
 
     The exit code is 0 if all is there, 3 if something optional is off, and 1 if something is broken.
     """
+    from kubedl.cli.history_database import database
+    from kubedl.cli.terminal import printable
     from kubedl.client.checks import run_checks
 
     terminal = settings.terminal()
     states = set()
-    with settings.client() as client:
+    with settings.client(database()) as client:
         for check in run_checks(client):
             mark, color = MARKS[check.state]
             states.add(check.state)
-            terminal.write(f"{terminal.paint(f'{mark:6}', color)}  {check.part:11}  {check.words}")
+            terminal.write(f"{terminal.paint(f'{mark:6}', color)}  {check.part:11}  {printable(check.words)}")
             if check.fix:
-                terminal.write(f"        {'':11}  {terminal.paint('next', 'dim')}  {check.fix}")
+                terminal.write(f"        {'':11}  {terminal.paint('next', 'dim')}  {printable(check.fix)}")
     click.echo("", err=True, nl=False)
     return 1 if "broken" in states else 3 if "off" in states else 0

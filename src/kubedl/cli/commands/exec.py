@@ -16,8 +16,13 @@ def command(
     settings: Settings, name: str, words: tuple[str, ...], replica: str | None, container: str, every: bool
 ) -> int:
     """Run a command in a replica. It is handed over to kubectl, with the same cluster and namespace."""
+    from kubedl.cli.failures import INTERRUPTED
     from kubedl.cli.kubectl import run_in, running_pods
 
-    pods = running_pods(settings, name, replica)
-    codes = [run_in(settings, pod, container, words, tty=False) for pod in (pods if every else pods[:1])]
-    return max(codes)
+    pods, code = running_pods(settings, name, replica), 0
+    for pod in pods if every else pods[:1]:
+        ended = run_in(settings, pod, container, words, tty=False)
+        code = max(code, ended)
+        if ended == INTERRUPTED:  # Ctrl-C is meant for all of them
+            break
+    return code

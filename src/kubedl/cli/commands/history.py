@@ -99,6 +99,8 @@ def _row(job: "JobSummary") -> list[str]:
 @options
 def get_command(settings: Settings, name: str, database_file: str | None, history_cluster: str | None) -> None:
     """Show the newest job of a name: how it ended, its pods, and what happened."""
+    from kubedl.cli.terminal import printable
+
     detail = history(settings, database_file, history_cluster).get(name.rpartition("/")[2])
     terminal, row = settings.terminal(), _row(detail.job)
     parts = [
@@ -107,9 +109,10 @@ def get_command(settings: Settings, name: str, database_file: str | None, histor
         f"created {row[3]}",
         f"ran {row[4]}",
     ]
-    terminal.write("  ".join([terminal.paint(name, "bold"), *parts, *([f"by {row[6]}"] if row[6] != "-" else [])]))
+    by = [f"by {printable(row[6])}"] if row[6] != "-" else []
+    terminal.write("  ".join([terminal.paint(name, "bold"), *parts, *by]))
     if row[7]:
-        terminal.write(f"  {row[7]}")
+        terminal.write(f"  {printable(row[7])}")
     rows = [
         [f"{pod.role.lower()}-{pod.replica_index}", pod.phase, str(pod.attempt), pod.node or "-", _code(pod.exit_code)]
         for pod in detail.pods
@@ -118,7 +121,8 @@ def get_command(settings: Settings, name: str, database_file: str | None, histor
     columns = [name_column("REPLICA"), Column("STATE"), Column("ATTEMPT", right=True), Column("NODE"), Column("EXIT")]
     print_rows(settings, columns, rows, "no pods are recorded")
     for event in detail.events:
-        terminal.write(f"{event.last_seen:%m-%d %H:%M:%S}  {event.object_name}  {event.reason}: {event.message}")
+        what = printable(f"{event.object_name}  {event.reason}: {event.message}")
+        terminal.write(f"{event.last_seen:%m-%d %H:%M:%S}  {what}")
 
 
 def _code(code: int | None) -> str:

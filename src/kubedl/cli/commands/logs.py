@@ -65,9 +65,7 @@ def _follow(
             follower = client.follow_job_logs(name, wanted=wanted, options=options, on_note=printer.note)
             for line in follower:
                 printer.write(line, at_once=True)
-            if follower.job.is_failed:
-                raise client.failure(follower.job)
-            click.echo(following.ending(follower.job), err=True)
+            following.tell_end(client, follower.job)
 
     try:
         return failures.code_of_job(run)

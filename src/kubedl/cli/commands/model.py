@@ -112,6 +112,8 @@ def _version_row(one: "ModelVersion") -> list[str]:
 @click.argument("name", metavar="VERSION")
 def lineage_command(settings: Settings, name: str) -> None:
     """Show where a version comes from: the job, its code and images, and the digest of the model image."""
+    from kubedl.cli.terminal import printable
+
     with settings.client() as client:
         version = client.models.get_version(name)
     terminal, spec, status, origin = settings.terminal(), version.spec, version.status, version.origin
@@ -131,7 +133,7 @@ def lineage_command(settings: Settings, name: str) -> None:
     }
     for word, value in facts.items():
         if value:
-            terminal.write(f"{terminal.paint(f'{word:8}', 'dim')}  {value}")
+            terminal.write(f"{terminal.paint(f'{word:8}', 'dim')}  {printable(str(value))}")
 
 
 @declare("build", short_help="Make a version from files")

@@ -72,19 +72,21 @@ def _follow(
         job = _create(client, manifest, directory, words, files)
         click.echo(f"{job} created in {job.namespace}", err=True)
 
+        has_ended = False
+
         def follow() -> None:
+            nonlocal has_ended
             follower = client.follow_job_logs(f"{job.word}/{job.name}", on_note=printer.note)
             for line in follower:
                 printer.write(line, at_once=True)
-            if follower.job.is_failed:
-                raise client.failure(follower.job)
-            click.echo(following.ending(follower.job), err=True)
+            has_ended = follower.job.is_finished
+            following.tell_end(client, follower.job)
 
         try:
             code = failures.code_of_job(follow)
         except KeyboardInterrupt:
             return following.detached([job.name])
-        if remove:
+        if remove and has_ended:  # one that cannot be followed any more goes on
             client.delete_job(f"{job.word}/{job.name}")
     return code
 

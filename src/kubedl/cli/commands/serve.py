@@ -81,6 +81,8 @@ def _rollout(rollout: "Rollout") -> str:
 @click.option("-o", "--output", type=FORMATS, help="The object itself, to apply again.")
 def get_command(settings: Settings, name: str, output: str | None) -> None:
     """Show a service: its predictors, and why it is not ready."""
+    from kubedl.cli.terminal import printable
+
     with settings.client() as client:
         found = client.services.get(name)
     if output:
@@ -89,7 +91,7 @@ def get_command(settings: Settings, name: str, output: str | None) -> None:
     terminal = settings.terminal()
     state = "ready" if found.is_ready else f"not ready: {found.message or '-'}"
     endpoint = found.endpoint or "no endpoint"
-    terminal.write(f"{terminal.paint(name, 'bold')}  {found.framework}  {state}  {endpoint}")
+    terminal.write(f"{terminal.paint(name, 'bold')}  {printable(f'{found.framework}  {state}  {endpoint}')}")
     terminal.write(f"  created {since(found.metadata.get('creationTimestamp'))} ago")
     terminal.write("")
     columns = [name_column("PREDICTOR"), Column("VERSION"), Column("SHARE", right=True), Column("REPLICAS", right=True)]

@@ -107,13 +107,10 @@ def _amounts(values: Mapping[str, object]) -> dict[str, float]:
 
 
 def _requests(pods: Iterable[Mapping[str, Any]]) -> dict[str, float]:
-    total: dict[str, float] = {}
-    for pod in pods:
-        for container in pod["spec"].get("containers") or ():
-            resources = container.get("resources") or {}
-            for name, value in {**(resources.get("limits") or {}), **(resources.get("requests") or {})}.items():
-                total[name] = total.get(name, 0.0) + amount(value)
-    return total
+    """Return what pods ask for, as the scheduler counts it: sidecars and overhead too."""
+    from kubedl.why.quantities import requests_of, summed
+
+    return dict(sorted(summed(map(requests_of, pods)).items()))
 
 
 @declare("job", short_help="Use of a job's replicas")
@@ -122,14 +119,14 @@ def _requests(pods: Iterable[Mapping[str, Any]]) -> dict[str, float]:
 def job_command(settings: Settings, name: str, output: str | None) -> None:
     """Show what each replica of a job has reserved and what it uses. Use needs the metrics server."""
     from kubedl.client import KubedlError
+    from kubedl.client.log_sources import pods_of
     from kubedl.client.objects import POD_METRICS, PODS
 
     with settings.client() as client:
         job = client.get_job(name)
-        selection = {"labelSelector": f"{JOB_NAME}={job.name}"}
-        pods = client.objects.list_all(PODS, params=selection)
+        pods = client.objects.list_all(PODS, params=pods_of(job)[1])
         try:
-            measured = client.objects.list_all(POD_METRICS, params=selection)
+            measured = client.objects.list_all(POD_METRICS, params={"labelSelector": f"{JOB_NAME}={job.name}"})
         except KubedlError:
             measured = []
             click.echo("use is not shown: the cluster has no metrics server that answers", err=True)

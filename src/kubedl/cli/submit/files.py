@@ -20,7 +20,19 @@ def submit_files(settings: Settings, files: tuple[str, ...], **sending: Any) -> 
     if not files:
         raise click.UsageError("submit needs a kind or a file\nnext  kubedl submit pytorch --help, or -f FILE")
     manifests = [job for file in files for job in read_jobs(file)]
+    for one in manifests:
+        check_namespace(settings, one)
     return submit_jobs(settings, manifests, Sending(**sending))
+
+
+def check_namespace(settings: Settings, one: dict[str, Any]) -> None:
+    """Refuse an object of another namespace than that of the flag."""
+    named = one["metadata"].get("namespace")
+    if settings.namespace and named and named != settings.namespace:
+        what = f"{one['kind'].lower()}/{one['metadata']['name']}"
+        raise click.UsageError(
+            f"{what} is in {named}, and -n is {settings.namespace}\nnext  -n {named}, or take it out of the file"
+        )
 
 
 def read_jobs(file: str) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -29,6 +30,8 @@ def submit_jobs(settings: Settings, manifests: Sequence[Part], sending: Sending)
         _print(settings, manifests, sending)
         return 0
     with settings.client() as client:
+        if sending.wait:
+            _check_places(client, manifests)
         made: list[Job] = []
         for manifest in manifests:
             _choose_queue(client, manifest)
@@ -49,7 +52,16 @@ def submit_jobs(settings: Settings, manifests: Sequence[Part], sending: Sending)
         return 0
     names = [f"{job.word}/{job.name}" for job in made]
     waited = following.Waited("complete", sending.timeout, form=_form_of_result(sending), shows_phases=True)
-    return following.wait_for_all(settings, names, waited)
+    return following.wait_for_all(replace(settings, namespace=made[0].namespace), names, waited)
+
+
+def _check_places(client: TrainingClient, manifests: Sequence[Part]) -> None:
+    """Refuse to wait for jobs of several namespaces: names are looked up in one."""
+    places = sorted({str(one["metadata"].get("namespace") or client.namespace) for one in manifests})
+    if len(places) > 1:
+        raise click.UsageError(
+            f"--wait is for jobs of one namespace, and these are for {', '.join(places)[:200]}\nnext  submit them apart"
+        )
 
 
 def _form_of_result(sending: Sending) -> str:

@@ -7,6 +7,7 @@ from kubedl.why.failures import OUT_OF_MEMORY, Death, first_death
 from kubedl.why.rule import Gate, Match, Rule, Try
 
 SPOT_WORDS = ("spot", "preemptible")
+LOST = ("NodeLost", "DeletionByPodGC")  # by the operator, and by Kubernetes when the node is no more
 
 
 def node_lost(evidence: Evidence) -> Match | None:
@@ -16,7 +17,7 @@ def node_lost(evidence: Evidence) -> Match | None:
         node = said.partition("node ")[2].partition(" ")[0]
         ago = evidence.ago(ready.get("lastTransitionTime"))
         return Match({"text": f"Node {node or 'of a pod'} does not answer{f' for {ago}' if ago else ''}", "says": said})
-    if death is not None and death.reason == "NodeLost":
+    if death is not None and death.reason in LOST:
         ago = evidence.ago(death.time)
         text = f"{death.replica} was lost with node {death.node}{f' {ago} ago' if ago else ''}"
         return Match(

@@ -10,6 +10,9 @@ INVALID = {
     "ModelVersionInvalid": "spec.modelVersion",
     "NetworkModeInvalid": "spec.networkMode",
     "PlacementInvalid": "placement",
+    "PoolExcluded": "spec.spot",
+    "PoolNotFound": "spec.spot",
+    "SpotInvalid": "spec.spot",
     "TemplateInvalid": "the pod template",
     "TensorBoardInvalid": "spec.tensorBoard",
     "Unsupported": "an annotation",
@@ -49,10 +52,13 @@ def _manager(evidence: Evidence) -> tuple[str, str]:
 
 def unsupported(evidence: Evidence) -> Match | None:
     condition = evidence.condition("Failed")
-    field = INVALID.get(text_of(condition, "reason"))
+    reason, said = text_of(condition, "reason"), text_of(condition, "message")
+    field = INVALID.get(reason)
     if condition.get("status") != "True" or field is None:
         return None
-    return Match({"field": field, "words": text_of(condition, "message"), "reason": text_of(condition, "reason")})
+    if reason == "Unsupported" and said.startswith("spec."):
+        field = "what it asks for"  # an elastic job in a queue
+    return Match({"field": field, "words": said, "reason": reason})
 
 
 def _is_unattended(evidence: Evidence) -> bool:
@@ -95,6 +101,8 @@ def elsewhere(evidence: Evidence) -> Match | None:
         passed = evidence.passed(text_of(one, "spec", "renewTime"))
         if passed is not None and passed < STALE:
             name = text_of(one, "metadata", "name").removeprefix("kubedl-operator").lstrip("-")
+            if name == evidence.namespace:  # it is for this one, and late
+                continue
             return Match(
                 {"holder": text_of(one, "spec", "holderIdentity"), "serves": f"namespace {name}" if name else ""}
             )

@@ -1,5 +1,6 @@
 """Images that cannot be pulled, and containers that cannot start. From the words of the kubelet and the runtime."""
 
+import shlex
 from collections.abc import Callable
 
 from kubedl.kube.bounded_regex import BoundedPattern
@@ -15,6 +16,7 @@ from kubedl.why.facts import (
     node_of,
     phase_of,
     pod_named,
+    registry_of,
     waiting_containers,
 )
 from kubedl.why.failures import first_death
@@ -51,7 +53,7 @@ def _values(container: Container, said: str) -> dict[str, str]:
         "pod": name_of(container.pod),
         "says": said,
         "secret": ", ".join(one for one in secrets if one) or "none is named",
-        "registry": container.image.partition("/")[0] if "/" in container.image else "docker.io",
+        "registry": registry_of(container.image),
     }
 
 
@@ -125,7 +127,8 @@ def config(evidence: Evidence) -> Match | None:
     create = ""
     if lacking is not None:
         kind = "secret generic" if lacking["kind"] == "secret" else "configmap"
-        create = f"kubectl create {kind} {lacking['name']} -n {evidence.namespace} --from-literal=KEY=VALUE"
+        name = shlex.quote(lacking["name"])
+        create = f"kubectl create {kind} {name} -n {evidence.namespace} --from-literal=KEY=VALUE"
     lacks = f"key {key['key']} of {key['kind']} {key['name']}" if key is not None else ""
     values = _values(one, one.words) | {"create": create, "lacks": lacks, "container": one.name}
     return Match(values, len(found))
@@ -149,9 +152,9 @@ def command(evidence: Evidence) -> Match | None:
 
 
 def init(evidence: Evidence) -> Match | None:
-    """An init container fails."""
+    """An init container fails. Once the others have started, it is a sidecar, which ends as they end."""
     for pod in evidence.pods:
-        if is_ready(pod):
+        if is_ready(pod) or any(one.has_started for one in containers(pod) if not one.is_init):
             continue
         for one in containers(pod):
             if one.is_init and one.exit_code:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from kubedl.why.evidence import Evidence, Object, condition_of, text_of
+from kubedl.why.facts import registry_of
 from kubedl.why.rule import Gate, Match, Rule, Try
 
 TAG = ("TagConflict",)
@@ -51,7 +52,7 @@ def because(*reasons: str) -> Callable[[Evidence], Match | None]:
             {
                 "version": text_of(version, "metadata", "name"),
                 "repository": repository or "its repository",
-                "registry": repository.partition("/")[0],
+                "registry": registry_of(repository),
                 "tag": text_of(version, "spec", "imageTag") or text_of(version, "status", "imageTag") or "of it",
                 "secret": text_of(version, "spec", "dockerConfigSecret") or text_of(version, "spec", "registrySecret"),
                 "attempts": text_of(version, "status", "attempts"),

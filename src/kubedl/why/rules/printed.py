@@ -5,7 +5,7 @@ from collections.abc import Callable
 from kubedl.kube.bounded_regex import BoundedPattern
 from kubedl.why import message_patterns as patterns
 from kubedl.why.evidence import Evidence, part_of
-from kubedl.why.facts import log_lines, phase_of, size_of
+from kubedl.why.facts import log_lines, phase_of, roles_of, size_of
 from kubedl.why.failures import OUT_OF_MEMORY, first_death
 from kubedl.why.rule import Gate, Match, Rule, Sure, Try
 
@@ -68,7 +68,7 @@ def no_cuda(evidence: Evidence) -> Match | None:
         return None
     old = "insufficient" in found.values.get("line", "")
     text = "the node's driver is older than the image wants" if old else "sees no GPU"
-    asks = any("gpu" in str(part_of(role, "template", "spec")) for role in evidence.spec.values())
+    asks = any("gpu" in str(part_of(role, "template", "spec")) for role in roles_of(evidence).values())
     return Match({**found.values, "what": text, "asks": "" if asks else "the job asks for no GPU"})
 
 

@@ -79,8 +79,16 @@ def none(evidence: Evidence) -> Match | None:
 
 
 def stopped(evidence: Evidence) -> Match | None:
+    """The queue is on hold, or something that it needs is missing: Kueue says of both that it is inactive."""
     found = patterns.search(patterns.QUEUE_STOPPED, _said(evidence)[1]) if _waits(evidence) else None
-    return Match(_values(evidence) | found) if found is not None else None
+    if found is None:
+        return None
+    values = _values(evidence) | found | {"how": "stopped"}
+    shared = evidence.get("clusterqueue") if found["what"] == "ClusterQueue" else None
+    if part_of(shared, "spec") and text_of(shared, "spec", "stopPolicy") in ("", "None"):
+        said = text_of(condition_of(part_of(shared, "status"), "Active"), "message")
+        values |= {"how": "not active", "what": "", "says": said or values["says"]}
+    return Match(values)
 
 
 def quota(evidence: Evidence) -> Match | None:
@@ -247,11 +255,11 @@ RULES = (
         "queue.stopped",
         Gate.QUEUE,
         stopped,
-        "Queue {queue} is stopped: nothing in it starts.",
+        "Queue {queue} is {how}: nothing in it starts.",
         shows=(("Kueue", "{says}"),),
         tries=(
             Try(
-                'kubectl patch {what} {queue} --type merge -p \'{{"spec":{{"stopPolicy":"None"}}}}\'',
+                'kubectl patch {what} {queue} -n {ns} --type merge -p \'{{"spec":{{"stopPolicy":"None"}}}}\'',
                 "starts what waits in it",
                 by="admin",
             ),

@@ -1,5 +1,6 @@
 """Objects that the API server refuses: the words of its admission, from the condition Blocked."""
 
+import shlex
 from collections.abc import Callable
 
 from kubedl.kube.bounded_regex import BoundedPattern
@@ -95,7 +96,7 @@ def reference(evidence: Evidence) -> Match | None:
     for pattern, kind in ((patterns.ACCOUNT_MISSING, "ServiceAccount"), (patterns.PRIORITY_MISSING, "PriorityClass")):
         found = patterns.search(pattern, said) if said else None
         if found is not None:
-            create = f"kubectl create serviceaccount {found['name']} -n {evidence.namespace}"
+            create = f"kubectl create serviceaccount {shlex.quote(found['name'])} -n {evidence.namespace}"
             return Match({"what": kind, "which": found["name"], "create": create if "Account" in kind else ""})
     return None
 

@@ -140,7 +140,11 @@ RULES = (
         "None of {replicas} servers of {predictor} is ready: {words}.",
         shows=(("version", "{version}"),),
         tries=(
-            Try("kubectl logs -n {ns} -l serving.kubedl.io/predictor={predictor} --all-containers", "what they print"),
+            Try(
+                "kubectl logs -n {ns} --all-containers "
+                "-l serving.kubedl.io/inference={name},serving.kubedl.io/predictor={predictor}",
+                "what they print",
+            ),
         ),
         about=_ABOUT,
     ),

@@ -1,5 +1,7 @@
 """Volumes that are not there, not bound, elsewhere, or cannot be mounted."""
 
+import shlex
+
 from kubedl.why import message_patterns as patterns
 from kubedl.why.evidence import Evidence, Object, items_of, text_of
 from kubedl.why.facts import about, events_with, is_ready, phase_of, pod_named, unscheduled
@@ -84,7 +86,7 @@ def mount(evidence: Evidence) -> Match | None:
     create = ""
     if lacking is not None:
         kind = "secret generic" if lacking["kind"] == "secret" else "configmap"
-        create = f"kubectl create {kind} {lacking['name']} -n {evidence.namespace} --from-file=FILE"
+        create = f"kubectl create {kind} {shlex.quote(lacking['name'])} -n {evidence.namespace} --from-file=FILE"
     return Match(found | {"pod": about(event), "create": create})
 
 
