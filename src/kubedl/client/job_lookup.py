@@ -85,16 +85,15 @@ class Cluster:
     async def _with_name(self, name: str, namespace: str) -> tuple[list[tuple[JobKind, Job]], Forbidden | None]:
         """Return the jobs of a name, and why some kinds may not be read."""
 
-        async def get(kind: JobKind) -> tuple[JobKind, Job] | Forbidden | None:
+        async def get(kind: JobKind) -> tuple[JobKind, Job | Forbidden | None]:
             try:
-                job = await self._get(kind, namespace, name)
+                return kind, await self._get(kind, namespace, name)
             except Forbidden as error:
-                return error
-            return (kind, job) if job is not None else None
+                return kind, error
 
         answers = await self.client.together([get(kind) for kind in await self.kinds()])
-        refused = next((one for one in answers if isinstance(one, Forbidden)), None)
-        return [one for one in answers if isinstance(one, tuple)], refused
+        refused = next((answer for _, answer in answers if isinstance(answer, Forbidden)), None)
+        return [(kind, answer) for kind, answer in answers if isinstance(answer, Job)], refused
 
     async def _of_pod(self, name: str, namespace: str) -> tuple[JobKind, Job]:
         """Return the job that a pod belongs to."""

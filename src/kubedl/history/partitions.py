@@ -5,17 +5,17 @@ Rows of months without a partition (older than the retention, or with a date in 
 rows that are there already, as after months without a recorder: that month stays there.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 from sqlalchemy import Connection, text
 
 from kubedl.history.tables import MONTHLY
+from kubedl.kube.bounded_regex import BoundedPattern
 
 AHEAD = 3  # months that are created in advance
 LATER = "later"
-_MONTH = re.compile(r"y\d{4}m\d{2}")  # others are not ours
+_MONTH = BoundedPattern("y[0-9]{4}m[0-9]{2}", len("y2026m01"))  # others are not ours
 
 
 def create_missing(connection: Connection, now: datetime | None = None) -> None:

@@ -1,13 +1,15 @@
 """What a database cannot store, or must not, is removed from texts: NUL, half characters, credentials in URLs."""
 
-import re
+import string
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
 LONGEST_TEXT = 4096  # characters of one text in a body
 MOST_ITEMS = 256  # of one list or object in a body
 DEEPEST = 12
-_URLS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,31}://\S+")
+_OTHERS = f"{string.digits}+.-"  # characters of the scheme of a URL, after the first one
+_SCHEME = f"{string.ascii_letters}{_OTHERS}"
 
 
 def text(value: str, longest: int) -> str:
@@ -35,8 +37,21 @@ def message(value: str, longest: int = LONGEST_TEXT) -> str:
     if "://" in value:
         # What is cut off later need not be read, but for the end of a URL, which tells what its beginning is.
         whole = without_credentials(value[: 2 * LONGEST_TEXT])
-        value = _URLS.sub(lambda found: without_credentials(found[0]), whole)
+        value = "".join(_without_credentials(whole))
     return text(value, longest)
+
+
+def _without_credentials(value: str) -> Iterator[str]:
+    """Yield a text in parts, with its URLs stripped of credentials. A URL ends with the word that it is in."""
+    while "://" in value:
+        before, _, after = value.partition("://")
+        words = after.split(maxsplit=1) if after[:1].strip() else []
+        rest = words[0] if words else ""
+        scheme = before[len(before.rstrip(_SCHEME)) :].lstrip(_OTHERS)
+        yield before.removesuffix(scheme)
+        yield without_credentials(f"{scheme}://{rest}") if rest else f"{scheme}://"
+        value = after.removeprefix(rest)
+    yield value
 
 
 def body(value: Any, depth: int = 0) -> Any:  # noqa: ANN401 - JSON
