@@ -79,7 +79,8 @@ def _run(command: str, size: str) -> str:
 def _judge(claim: Claim, output: str, commit: str) -> Row:
     failed = output.startswith(FAILED)
     measured: Value = result(output, "" if failed else claim.value)
-    row = Row(claim.sentence, measured, claim.bar, claim.unit, ok=not failed and claim.met(measured), commit=commit)
+    ok = not failed and claim.met(measured)
+    row = Row(claim.sentence, measured, claim.bar, claim.unit, ok=ok, commit=commit, limit=claim.limit)
     print(row, flush=True)
     return row
 

@@ -31,6 +31,7 @@ class Claim:
     small: bool = True  # whether CI measures it too, at a small size
     sampled: bool = False  # CI measures one of an area's sampled commands, another one with each commit
     small_bar: str = ""  # for seconds: a wider bar in CI, whose machine may be busy with other things
+    limit: str = ""  # what was found to limit it, for the page if it is short
 
     def met(self, measured: Value) -> bool:
         """Whether a result meets the bar."""

@@ -22,6 +22,7 @@ class Row:
     unit: str
     ok: bool
     commit: str = ""  # if it was measured at an earlier one
+    limit: str = ""  # what limits it
 
     def __str__(self) -> str:
         return f"{'ok   ' if self.ok else 'SHORT'} {self._figure()} (bar {self._bar()})  {self.sentence}"
@@ -57,10 +58,17 @@ def write(root: Path, area: str, rows: list[Row]) -> None:
         "| claim | measured | bar | |",
         "| --- | --- | --- | --- |",
         *(row.cells() for row in rows),
+        *_limits(rows),
     ]
     page = root / "docs" / "proofs" / f"{area}.md"
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text("\n".join(lines) + "\n")
+
+
+def _limits(rows: list[Row]) -> list[str]:
+    """What limits rows that are short, each reason once."""
+    limits = dict.fromkeys(row.limit for row in rows if row.limit and not row.ok)
+    return ["", "What limits the short ones:", "", *(f"- {limit}" for limit in limits)] if limits else []
 
 
 def _commit(root: Path) -> str:

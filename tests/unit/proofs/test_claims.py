@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from proofs import report
 from proofs.claims import Claim, Value, at_size, load, result
 from proofs.report import Row
 
@@ -46,6 +47,16 @@ def test_a_bar(bar: str, measured: Value, *, met: bool) -> None:
 def test_a_result_is_the_last_line(output: str, value: str, measured: Value) -> None:
     """Whatever else a command prints."""
     assert result(output, value) == measured
+
+
+def test_a_page_says_what_limits_what_is_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each reason once, and none for what is not short."""
+    monkeypatch.setattr(report, "_commit", lambda _: "abc")
+    short = [Row(name, 0.9, ">= 1", "", ok=False, limit="the disk") for name in "ab"]
+    report.write(tmp_path, "speed", [*short, Row("c", 2, ">= 1", "", ok=True, limit="the network")])
+    page = (tmp_path / "docs" / "proofs" / "speed.md").read_text()
+    assert page.count("the disk") == 1
+    assert "the network" not in page
 
 
 def test_ci_measures_what_is_small_with_bars_that_a_busy_machine_meets() -> None:
