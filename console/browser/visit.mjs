@@ -21,7 +21,7 @@ page.on("dialog", (dialog) => {
   found.ran.push(`dialog ${dialog.message()}`);
   void dialog.dismiss();
 });
-page.on("console", (message) => message.type() === "error" && found.errors.push(message.text()));
+page.on("console", (message) => message.type() === "error" && found.errors.push(`${message.text()} ${message.location().url}`));
 page.on("request", (request) => {
   const { origin, protocol } = new URL(request.url());
   if (protocol !== "data:" && origin !== new URL(CONSOLE).origin) found.foreign.push(request.url());

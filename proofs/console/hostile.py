@@ -80,7 +80,7 @@ def visits(namespace: str, count: int) -> list[Visit]:
     tabs = ("Conditions", "Events")
     return [
         Visit("/", "Needs attention"),
-        Visit("/jobs", "job-0", scroll=count // 5),
+        Visit("/jobs", "job-", scroll=count // 5),
         Visit(f"/jobs/{namespace}/pytorchjob/job-0", "job-0", tabs=tabs),
         Visit("/models", "model-0"),
         Visit(f"/models/{namespace}/model-0", "Where it comes from, and who serves it"),

@@ -46,6 +46,24 @@ async def test_a_log_ends_with_what_allows_it(world: World, monkeypatch: pytest.
             assert await answer.content.read() == b""
 
 
+async def test_the_log_of_a_pod_without_a_node_is_empty(world: World) -> None:
+    """The API server answers 204 for it."""
+
+    async def nothing(_: web.Request) -> web.Response:
+        return web.Response(status=204)
+
+    api = web.Application()
+    api.router.add_get("/{path:.*}", nothing)
+    world.put_pod("nlp", "bert-worker-0", world.put_job("nlp", "bert"))
+    world.reviewer.let("ada", "nlp", "pods/log", "get")
+    async with TestServer(api) as server:
+        access = ProxyAccess(world.reviews, Credentials(str(server.make_url("")).rstrip("/"), None))
+        async with browsing(world.console(access)) as browser:
+            header = {"Authorization": "Bearer token-of-ada"}
+            answer = await browser.get(f"{JOB}/logs/bert-worker-0?lines=10", headers=header)
+            assert (answer.status, await answer.read()) == (200, b"")
+
+
 async def test_one_person_does_not_hold_all_connections(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(open_streams, "MOST", 2)
     console = world.console(ProxyAccess(world.reviews, SERVER))
