@@ -15,7 +15,7 @@ from testbed.api import ApiError
 from testbed.cluster import Cluster
 from tests.cluster.test_elastic import BOUNDS, group, job, write  # noqa: F401 - a fixture
 from tests.cluster.test_schema import TRY, UNSERVED, installed, jobs, quiet_jobs  # noqa: F401 - fixtures
-from tests.unit.training.spot.test_dates import BAD, GOOD
+from tests.unit.training.spot.dates import BAD, GOOD
 
 Object = dict[str, Any]
 

@@ -9,35 +9,9 @@ import pytest
 from kubedl.api.validation.spot import DATE, spot_rules
 from kubedl.training.spot.terms import DateError, deadline_of, moment_of
 from tests.training_builders import NOW, after
+from tests.unit.training.spot.dates import BAD, GOOD
 from tests.unit.training.spot.market import market, spot_job
 from tests.unit.training.spot.test_pools import WORK, reason
-
-BAD = [
-    "0000-01-01T00:00:00Z",
-    "0001-01-01T00:00:00+14:00",
-    "9999-12-31T23:59:59-14:00",
-    "10000-01-01T00:00:00Z",
-    "2026-12-01T08:00:60Z",
-    "2026-12-01T08:60:00Z",
-    "2026-12-01T24:00:00Z",
-    "2026-13-01T08:00:00Z",
-    "2026-12-32T08:00:00Z",
-    "2026-12-01T08:00:00",
-    "2026-12-01T08:00:00+25:00",
-    "2026-12-01T08:00:00+01:07",
-    "2026-12-01T08:00:00+01:00:30",
-    "2026-12-01 08:00:00Z",
-    "2026-12-01",
-    "2026-12-01T08:00:00.0000000001Z",
-    "soon",
-    "",
-]
-GOOD = [
-    "2026-12-01T08:00:00Z",
-    "2026-12-01T08:00:00.123456789Z",
-    "2026-12-01T08:00:00+05:45",
-    "2028-02-29T00:00:00-03:30",
-]
 
 
 def deadline_schema() -> dict[str, Any]:
