@@ -8,8 +8,10 @@ from collections.abc import Sequence
 
 import click
 
-from kubedl.cli.settings import Settings, configured
+from kubedl.cli.settings import Settings
 from kubedl.client import KubedlError, NotFound
+
+PASSED_ON = ("namespace", "context", "kubeconfig", "cluster", "user", "as", "server")  # flags of kubectl too
 
 
 def running_pods(settings: Settings, name: str, replica: str | None) -> list[str]:
@@ -55,15 +57,6 @@ def _command(settings: Settings, words: Sequence[str]) -> list[str]:
         raise KubedlError("kubectl is not installed", "terminals and ports are handed over to it", ("install kubectl",))
     if settings.token is not None:
         raise KubedlError("--token would be visible to others", "kubectl takes it as an argument", ("a kubeconfig",))
-    given = {
-        "--namespace": settings.namespace or configured("namespace"),
-        "--context": settings.context or configured("context"),
-        "--kubeconfig": settings.kubeconfig or configured("kubeconfig"),
-        "--cluster": settings.cluster or configured("cluster"),
-        "--user": settings.user or configured("user"),
-        "--as": settings.as_user or configured("as"),
-        "--server": settings.server or configured("server"),
-    }
-    flags = [f"{flag}={value}" for flag, value in given.items() if value]
+    flags = [f"--{key}={value}" for key in PASSED_ON if (value := settings.chosen(key))]
     flags += [f"--as-group={group}" for group in settings.as_group]
     return [program, *flags, *words]

@@ -43,10 +43,5 @@ def command(settings: Settings, port: int | None, *, browser: bool) -> list[str]
     """Return the command line of the process."""
     words = [sys.executable, "-m", "kubedl.entrypoints.command", "console", "--mode=local"]
     words += [f"--address=127.0.0.1:{port or 0}", "--log-format=console", "--log-level=warning"]
-    named = {
-        "--kubeconfig": settings.kubeconfig or configured("kubeconfig"),
-        "--context": settings.context or configured("context"),
-        "--namespace": settings.namespace or configured("namespace"),
-    }
-    words += [f"{flag}={value}" for flag, value in named.items() if value]
+    words += [f"--{key}={value}" for key in ("kubeconfig", "context", "namespace") if (value := settings.chosen(key))]
     return [*words, *(["--browser"] if browser else [])]

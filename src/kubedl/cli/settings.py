@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kubedl.client import HistoryDatabase, TrainingClient
 
 _COLORS = ("auto", "always", "never")
+_FIELDS = {"as": "as_user"}  # flags whose name is a word of Python
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,11 @@ class Settings:
     color: str | None = None
     debug: bool = False
 
+    def chosen(self, key: str) -> str:
+        """Return what a flag says, else what the environment or a file does; empty if none does."""
+        given: str | None = getattr(self, _FIELDS.get(key, key))
+        return given or configured(key)
+
     def client(self, history_database: "HistoryDatabase | None" = None) -> "TrainingClient":
         """Return a client of the chosen cluster. It looks deleted jobs up only where a database is given."""
         from kubedl.client import TrainingClient  # noqa: PLC0415 - help needs no client
@@ -42,17 +48,17 @@ class Settings:
         if self.request_timeout:
             configuration.check("request-timeout", f"{self.request_timeout:g}")
         overrides = Overrides(
-            kubeconfig=self.kubeconfig or configured("kubeconfig"),
-            context=self.context or configured("context"),
-            cluster=self.cluster or configured("cluster"),
-            user=self.user or configured("user"),
-            server=self.server or configured("server"),
+            kubeconfig=self.chosen("kubeconfig"),
+            context=self.chosen("context"),
+            cluster=self.chosen("cluster"),
+            user=self.chosen("user"),
+            server=self.chosen("server"),
             token=self.token or "",
-            as_user=self.as_user or configured("as"),
+            as_user=self.chosen("as"),
             as_groups=self.as_group,
         )
         return TrainingClient(
-            namespace=self.namespace or configured("namespace") or None,
+            namespace=self.chosen("namespace") or None,
             overrides=overrides,
             request_timeout=self.request_timeout or float(configured("request-timeout") or 30),
             on_call=_print_call if self.debug else _ignore_call,
@@ -64,7 +70,7 @@ class Settings:
         """Return standard output."""
         from kubedl.cli.terminal import Terminal  # noqa: PLC0415
 
-        return Terminal.of(sys.stdout, self.color or configured("color") or "auto", os.environ)
+        return Terminal.of(sys.stdout, self.chosen("color") or "auto", os.environ)
 
 
 def configured(key: str) -> str:
